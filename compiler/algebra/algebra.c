@@ -11,6 +11,13 @@ Algebra *algebra_new(Arena *a, Strings *t, Exprs *p) {
   return g;
 }
 
+AlgNode *alg_region_use(const AlgRegion *r, uint32_t i) {
+  if (!i--) return r->bound;
+  if (i < 2 * r->states.len) return i % 2 ? r->states.at[i / 2].next : r->states.at[i / 2].init;
+  i -= 2 * r->states.len;
+  return i < r->stacks.len ? r->stacks.at[i].node : i == r->stacks.len ? r->stop : NULL;
+}
+
 /* ---- nodes ------------------------------------------------------------------------------------------- */
 
 static AlgNode *node_new(Algebra *p, AlgRegion *r, AlgKind kind, uint32_t n, const AlgOperand *operand) {

@@ -197,6 +197,9 @@ AlgNode *alg_move(Algebra *p, AlgRegion *r, AlgNode *of, const Placement *to);
 AlgNode *alg_fetch(Algebra *p, AlgRegion *r, const AlgOperand *operand, const Expr *read, uint32_t n_label,
     const Str *label, const RelDim *range, uint32_t n_key, const int64_t *frontier, const Str *key,
     const Placement *at);
+/* What a repeat itself reads, one after the other: its bound, its states' first and next values, its stacks, and its
+ * stop, if it has one. NULL: there are no more. */
+AlgNode *alg_region_use(const AlgRegion *r, uint32_t i);
 static inline bool alg_has_kernel(const AlgNode *n) { return n->kind == ALG_JOIN || n->kind == ALG_FETCH; }
 static inline bool alg_moves(const AlgNode *n) { return n->kind == ALG_MOVE || n->kind == ALG_FETCH; }
 static inline bool alg_is_table(const AlgNode *n, uint32_t operand) {

@@ -64,6 +64,13 @@ static const Expr **extents_copy(EinGraph *g, uint32_t n, const Expr *const *e) 
   return to;
 }
 
+EinNode *region_use(const EinRegion *r, uint32_t i) {
+  if (!i--) return r->bound;
+  if (i < 2 * r->states.len) return i % 2 ? r->states.at[i / 2].next : r->states.at[i / 2].init;
+  i -= 2 * r->states.len;
+  return i < r->stacks.len ? r->stacks.at[i].node : i == r->stacks.len ? r->stop : NULL;
+}
+
 static EinNode *node_new(EinGraph *g, EinRegion *r, EinKind kind, Str name, DType t) {
   EinNode *n = NEW(g->arena, EinNode);
   n->kind = kind;

@@ -91,6 +91,10 @@ struct EinGraph {
   Map sums;                  /* interned EinSums; private to graph.c */
 };
 
+/* What a repeat itself uses, one after the other: its bound, its states' first and next values, its stacks, and its
+ * stop, if it has one. NULL: there are no more. */
+EinNode *region_use(const EinRegion *r, uint32_t i);
+
 EinGraph *graph_new(Arena *a, Strings *t, Exprs *p);
 
 enum { /* limits of the text and the checker; elaboration stays below */

@@ -48,14 +48,8 @@ static void uses_of_region(Maker *m, const EinRegion *r);
 
 static void uses_of_repeat(Maker *m, const EinNode *n) {
   const EinRegion *r = n->body;
-  use(m, r->bound, NONE);
-  if (r->stop) use(m, r->stop, NONE);
-  for (uint32_t i = 0; i < r->states.len; i++) {
-    use(m, r->states.at[i].node, NONE);
-    use(m, r->states.at[i].init, NONE);
-    use(m, r->states.at[i].next, NONE);
-  }
-  for (uint32_t i = 0; i < r->stacks.len; i++) use(m, r->stacks.at[i].node, NONE);
+  for (uint32_t i = 0; region_use(r, i); i++) use(m, region_use(r, i), NONE);
+  for (uint32_t i = 0; i < r->states.len; i++) use(m, r->states.at[i].node, NONE);
   uses_of_region(m, r);
 }
 

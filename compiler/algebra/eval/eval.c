@@ -218,14 +218,8 @@ static void need_operands(Need *s, const AlgNode *n) {
   if (n->repeat) need(s, n, n->repeat);
   if (n->kind != ALG_REPEAT) return;
   const AlgRegion *g = n->body;
-  need(s, n, g->bound);
-  if (g->stop) need(s, n, g->stop);
-  for (uint32_t i = 0; i < g->states.len; i++) {
-    need(s, n, g->states.at[i].init);
-    need(s, n, g->states.at[i].next);
-    need(s, n, g->states.at[i].node);
-  }
-  for (uint32_t i = 0; i < g->stacks.len; i++) need(s, n, g->stacks.at[i].node);
+  for (uint32_t i = 0; alg_region_use(g, i); i++) need(s, n, alg_region_use(g, i));
+  for (uint32_t i = 0; i < g->states.len; i++) need(s, n, g->states.at[i].node);
 }
 
 /* Numbers all nodes by position in their region. */

@@ -163,7 +163,7 @@ static bool join_derive(Derive *d, AlgNode **join, const AlgNode *goal) {
 typedef struct Read { const AlgNode *of; AlgNode *by; } Read;
 typedef struct Found {
   VEC(AlgNode *) joins;
-  VEC(AlgNode *) ends;       /* what regions and the program read, NULL where that is nothing */
+  VEC(AlgNode *) ends;       /* what regions and the program read */
   VEC(Read) reads;           /* by nodes */
 } Found;
 
@@ -174,13 +174,7 @@ static void region_find(Arena *a, const AlgRegion *r, Found *f) {
     if (n->kind == ALG_JOIN) vec_push(a, f->joins, n);
     for (uint32_t i = 0; i < n->n_operand; i++) vec_push(a, f->reads, ((Read){n->operand[i].node, n}));
   }
-  vec_push(a, f->ends, r->bound);
-  vec_push(a, f->ends, r->stop);
-  for (uint32_t k = 0; k < r->states.len; k++) {
-    vec_push(a, f->ends, r->states.at[k].init);
-    vec_push(a, f->ends, r->states.at[k].next);
-  }
-  for (uint32_t k = 0; k < r->stacks.len; k++) vec_push(a, f->ends, r->stacks.at[k].node);
+  for (uint32_t k = 0; alg_region_use(r, k); k++) vec_push(a, f->ends, alg_region_use(r, k));
 }
 
 static void program_find(Arena *a, const Algebra *p, Found *f) {
@@ -230,7 +224,7 @@ bool algebra_derive(Algebra *p, const Algebra *goal, const Derivation *how) {
     ok = shared_derive(&d, &now, join, &to, wanted) && ok;
   }
   for (uint32_t k = 0; same && k < is.ends.len; k++)
-    if (is.ends.at[k]) ok = chain_derive(&d, is.ends.at[k], to.ends.at[k]) && ok;
+    ok = chain_derive(&d, is.ends.at[k], to.ends.at[k]) && ok;
   algebra_sweep(p, true);
   return ok && costs_same(p, goal);
 }

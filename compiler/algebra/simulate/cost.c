@@ -204,10 +204,7 @@ static void readers_find(Sim *s, const AlgRegion *r, bool *other) {
       else s->kept[of->id] = keys_filtered(s, n, NULL);
     }
   }
-  if (r->bound) other[r->bound->id] = true;
-  if (r->stop) other[r->stop->id] = true;
-  for (uint32_t i = 0; i < r->states.len; i++) other[r->states.at[i].init->id] = other[r->states.at[i].next->id] = true;
-  for (uint32_t i = 0; i < r->stacks.len; i++) other[r->stacks.at[i].node->id] = true;
+  for (uint32_t i = 0; alg_region_use(r, i); i++) other[alg_region_use(r, i)->id] = true;
 }
 
 void kept_find(Sim *s) {

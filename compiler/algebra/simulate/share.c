@@ -8,10 +8,6 @@
 /* By node id. other: it has a second reader, or is an end. */
 typedef struct Readers { const AlgNode **one; bool *other; } Readers;
 
-static void read_end(Readers *r, const AlgNode *n) {
-  if (n) r->other[n->id] = true;
-}
-
 static void readers_find(Readers *r, const AlgRegion *in) {
   for (uint32_t i = 0; i < in->nodes.len; i++) {
     const AlgNode *n = in->nodes.at[i];
@@ -22,10 +18,7 @@ static void readers_find(Readers *r, const AlgRegion *in) {
       r->one[of->id] = n;
     }
   }
-  read_end(r, in->bound);
-  read_end(r, in->stop);
-  for (uint32_t i = 0; i < in->states.len; i++) read_end(r, in->states.at[i].init), read_end(r, in->states.at[i].next);
-  for (uint32_t i = 0; i < in->stacks.len; i++) read_end(r, in->stacks.at[i].node);
+  for (uint32_t i = 0; alg_region_use(in, i); i++) r->other[alg_region_use(in, i)->id] = true;
 }
 
 static const AlgNode *reader_of(const Readers *r, const AlgNode *n, AlgKind kind) {
@@ -133,7 +126,7 @@ void sharing_find(Sim *s) {
   for (uint32_t i = 0; i < n; i++)
     s->way[i] = (Way){.rounds = 1, .longer = 1, .sites = 1, .groups = 1};
   readers_find(&r, s->program->top);
-  for (uint32_t i = 0; i < s->program->outputs.len; i++) read_end(&r, s->program->outputs.at[i].node);
-  for (uint32_t i = 0; i < s->program->asserts.len; i++) read_end(&r, s->program->asserts.at[i].node);
+  for (uint32_t i = 0; i < s->program->outputs.len; i++) r.other[s->program->outputs.at[i].node->id] = true;
+  for (uint32_t i = 0; i < s->program->asserts.len; i++) r.other[s->program->asserts.at[i].node->id] = true;
   ways_of(s, &r, s->program->top);
 }

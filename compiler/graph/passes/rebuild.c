@@ -217,10 +217,7 @@ static void show(bool *shown, const EinNode *n) {
 }
 
 static void show_region(bool *shown, const EinRegion *r) {
-  show(shown, r->bound);
-  show(shown, r->stop);
-  for (uint32_t i = 0; i < r->states.len; i++) show(shown, r->states.at[i].init), show(shown, r->states.at[i].next);
-  for (uint32_t i = 0; i < r->stacks.len; i++) show(shown, r->stacks.at[i].node);
+  for (uint32_t i = 0; region_use(r, i); i++) show(shown, region_use(r, i));
   for (uint32_t i = 0; i < r->nodes.len; i++)
     if (r->nodes.at[i]->kind == EIN_REPEAT) show_region(shown, r->nodes.at[i]->body);
 }

@@ -29,14 +29,8 @@ static void use(IaDoor *m, const AlgNode *n, const AlgNode *user) {
 static void uses_of_region(IaDoor *m, const AlgRegion *r);
 
 static void uses_of_repeat(IaDoor *m, const AlgRegion *r) {
-  use(m, r->bound, NULL);
-  if (r->stop) use(m, r->stop, NULL);
-  for (uint32_t i = 0; i < r->states.len; i++) {
-    use(m, r->states.at[i].node, NULL);
-    use(m, r->states.at[i].init, NULL);
-    use(m, r->states.at[i].next, NULL);
-  }
-  for (uint32_t i = 0; i < r->stacks.len; i++) use(m, r->stacks.at[i].node, NULL);
+  for (uint32_t i = 0; alg_region_use(r, i); i++) use(m, alg_region_use(r, i), NULL);
+  for (uint32_t i = 0; i < r->states.len; i++) use(m, r->states.at[i].node, NULL);
   uses_of_region(m, r);
 }
 
@@ -45,13 +39,8 @@ static void read_by_region(IaDoor *m, const AlgRegion *r) {
     const AlgNode *n = r->nodes.at[i];
     for (uint32_t s = 0; s < n->n_operand; s++) m->readers[n->operand[s].node->id]++;
     if (n->kind != ALG_REPEAT) continue;
-    const AlgRegion *body = n->body;
-    m->readers[body->bound->id]++;
-    if (body->stop) m->readers[body->stop->id]++;
-    for (uint32_t k = 0; k < body->states.len; k++)
-      m->readers[body->states.at[k].init->id]++, m->readers[body->states.at[k].next->id]++;
-    for (uint32_t k = 0; k < body->stacks.len; k++) m->readers[body->stacks.at[k].node->id]++;
-    read_by_region(m, body);
+    for (uint32_t k = 0; alg_region_use(n->body, k); k++) m->readers[alg_region_use(n->body, k)->id]++;
+    read_by_region(m, n->body);
   }
 }
 

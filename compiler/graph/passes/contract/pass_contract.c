@@ -10,16 +10,6 @@ static void use(Contract *c, const EinNode *n) {
   if (n) c->uses[n->id]++;
 }
 
-static void uses_of_repeat(Contract *c, const EinRegion *r) {
-  use(c, r->bound);
-  use(c, r->stop);
-  for (uint32_t i = 0; i < r->states.len; i++) {
-    use(c, r->states.at[i].init);
-    use(c, r->states.at[i].next);
-  }
-  for (uint32_t i = 0; i < r->stacks.len; i++) use(c, r->stacks.at[i].node);
-}
-
 typedef VEC(const EinNode *) Vertices;
 
 static void uses_of_region(Contract *c, const EinRegion *r, Vertices *all) {
@@ -30,7 +20,7 @@ static void uses_of_region(Contract *c, const EinRegion *r, Vertices *all) {
       vec_push(c->b.arena, *all, n);
       for (uint32_t k = 0; k < n->sum->n_slot; k++) use(c, n->input[k]);
     } else if (n->kind == EIN_REPEAT) {
-      uses_of_repeat(c, n->body);
+      for (uint32_t k = 0; region_use(n->body, k); k++) use(c, region_use(n->body, k));
       uses_of_region(c, n->body, all); /* GRAPH_DEPTH deep at most */
     }
   }

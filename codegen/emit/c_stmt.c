@@ -184,17 +184,10 @@ static void apart_print(CPrinter *p, uint32_t place, uint32_t n, const Expr *con
   buf_add(out, text.s + name + 1, text.len - name - 2);
 }
 
-static void wide_print(CPrinter *p, const LoopStmt *s, int depth) {
+/* Of several elements at once: EIN_WIDE by the thread itself, EIN_COPY in the background. */
+static void wide_print(CPrinter *p, const LoopStmt *s, const char *how, int depth) {
   indent(p, depth);
-  buf_printf(p->out, "EIN_WIDE(%lld", (long long)s->wide);
-  apart_print(p, s->place, s->n_at, s->at);
-  apart_print(p, (uint32_t)s->value->i, s->value->n, s->value->arg);
-  buf_str(p->out, ");\n");
-}
-
-static void copy_print(CPrinter *p, const LoopStmt *s, int depth) {
-  indent(p, depth);
-  buf_printf(p->out, "EIN_COPY(%lld", (long long)s->wide);
+  buf_printf(p->out, "%s(%lld", how, (long long)s->wide);
   apart_print(p, s->place, s->n_at, s->at);
   apart_print(p, (uint32_t)s->value->i, s->value->n, s->value->arg);
   buf_str(p->out, ");\n");
@@ -203,7 +196,7 @@ static void copy_print(CPrinter *p, const LoopStmt *s, int depth) {
 static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   if (s->wide) {
-    wide_print(p, s, depth);
+    wide_print(p, s, "EIN_WIDE", depth);
     return;
   }
   indent(p, depth);
@@ -486,7 +479,7 @@ void c_body(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_CALL: call_print(p, s, depth); break;
     case LOOP_PRODUCT: break; /* a statement of a device's kernel: cuda.c */
     case LOOP_GROUP: group_print(p, s, depth); break;
-    case LOOP_COPY: copy_print(p, s, depth); break;
+    case LOOP_COPY: wide_print(p, s, "EIN_COPY", depth); break;
     case LOOP_COMMIT:
       indent(p, depth);
       buf_str(p->out, "EIN_COPY_COMMIT();\n");

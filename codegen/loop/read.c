@@ -189,18 +189,22 @@ static bool want_block(LoopReader *r) {
   return scan_want(&r->c, '{') && scan_want_end(&r->c, NULL);
 }
 
-static bool want_var(LoopReader *r, uint32_t *out) {
+/* The name of a place, or of a loop variable. */
+static bool want_known(LoopReader *r, bool place, uint32_t *out) {
   Str s;
   int64_t k;
   const char *at = r->c.s;
   if (!scan_want_name(&r->c, &s)) return false;
-  if (!var_number(r, s, &k)) {
+  if (!(place ? number_of(&r->places, s, &k) : var_number(r, s, &k))) {
     r->c.s = at;
-    return scan_fail(&r->c, D_E905, "%s is none of this kernel's loop variables", s->s);
+    return scan_fail(&r->c, D_E905, "%s is none of this kernel's %s", s->s, place ? "places" : "loop variables");
   }
   *out = (uint32_t)k;
   return true;
 }
+
+static bool want_var(LoopReader *r, uint32_t *out) { return want_known(r, false, out); }
+static bool want_place_name(LoopReader *r, uint32_t *out) { return want_known(r, true, out); }
 
 /* `grid x`, `block y` */
 static bool want_axis(LoopReader *r, LoopStmt *s) {
@@ -238,19 +242,6 @@ static bool line_if(LoopReader *r) {
   bool well = want_value(r, &s->cond);
   s->maybe = well && scan_take_word(&r->c, "maybe");
   return stmt_open(r, s, well && want_block(r));
-}
-
-static bool want_place_name(LoopReader *r, uint32_t *out) {
-  Str s;
-  int64_t k;
-  const char *at = r->c.s;
-  if (!scan_want_name(&r->c, &s)) return false;
-  if (!number_of(&r->places, s, &k)) {
-    r->c.s = at;
-    return scan_fail(&r->c, D_E905, "%s is none of this kernel's places", s->s);
-  }
-  *out = (uint32_t)k;
-  return true;
 }
 
 static bool want_over(LoopReader *r, LoopStmt *s, uint32_t most, const char *what) {

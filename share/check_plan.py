@@ -284,7 +284,7 @@ def exchanges(move, held, mesh, room):
     each = target.size + (8 if place else 0)
     longest, slices = max(map(elements, due)) * each, 1
     if by and n > 1 and longest > room // n:
-        slices = min(longest // SLICE, max(4 * n, longest // LONG))
+        slices = min(longest // SLICE, max(4 * n, longest // LONG, -(-longest * n // room)))
     yield Exchange(source, target, source.boxes, due, each,
                    along(lambda a: of[a] == "*" or of[a] == "+" and a not in axes),
                    along(lambda a: shares or onto[a] != "*"), wrap, n if by else 0, slices if slices >= n else 1)

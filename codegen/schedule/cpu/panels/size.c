@@ -454,10 +454,16 @@ static void block_near(Panel *t) {
     part_for_threads(t, &t->u);
 }
 
-/* The most lanes in a block if it has a partial label. Few are not cut: tiles can then go over both labels. */
+/* Two narrow tiles, of which the second is cut off, are not separated: tiles can then go over two labels. */
+static bool stays_whole(const Panel *t) {
+  int64_t n = t->p->size[t->v.tile], unit = t->v.unit;
+  return t->fitted && has_few(t) && n <= 2 * unit && n % unit != 0;
+}
+
+/* The most lanes in a block if it has a partial label. */
 static int64_t lanes_most(const Panel *t, int64_t most) {
   if (!t->v.n_part) return most;
-  int64_t n = t->p->size[t->v.tile], least = n < NARROW ? up(n, t->v.unit) * t->v.unit : t->v.unit;
+  int64_t least = stays_whole(t) ? 2 * t->v.unit : t->v.unit;
   double room = (double)PANEL_BYTES / (pack_lane_bytes(t) * pack_near_all(t, &t->v));
   while (most > least && (double)most > room) most /= 2;
   return most;
@@ -508,7 +514,7 @@ static void block_size(Panel *t, int64_t most) {
     blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
     double u = (double)wide_u * near_u, v = (double)wide_v * near_v;
     if (blocks * blocks * (double)BLOCK_OPS >= work || (t->thin && blocks >= (double)PARTS)) break;
-    bool cut_u = u > (double)NARROW && wide_u > t->u.unit, cut_v = v > (double)NARROW && wide_v > t->v.unit && wide_v > NARROW / 2;
+    bool cut_u = u > (double)NARROW && wide_u > t->u.unit, cut_v = v > (double)NARROW && wide_v > t->v.unit && !stays_whole(t);
     if (cut_u && (u > v || (!cut_v && blocks < 2 * (double)PARTS))) wide_u /= 2;
     else if (cut_v) wide_v /= 2;
     else break;

@@ -120,7 +120,7 @@ double links_fetch(const Links *l, const bool *link, double bytes) {
     double in = link[k] ? inside * bytes * (sites - inside) / (sites - 1) : 0;
     most = in / l->link[k].rate > most ? in / l->link[k].rate : most;
   }
-  return most + FETCH_ROUNDS * links_exchange(l, link);
+  return most + (double)FETCH_ROUNDS * links_exchange(l, link);
 }
 
 /* An axis along which all sites hold the same data is not crossed: the site at the same place on it has what is

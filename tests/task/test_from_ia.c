@@ -34,5 +34,6 @@ int main(void) {
   const char *plain = tasks_of(a, HEAD "join %2 {i:4} [a:8/i] : i64 at 0 of %0{i} = (&0[a] + 1)\n" TAIL, &made[2]);
   OK(made[1] && made[2], "what is wanted is all there");
   OK_STR(all, plain, "it makes no other tasks");
+  arena_free(a);
   return DONE();
 }

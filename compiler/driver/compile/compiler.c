@@ -7,9 +7,9 @@
 #include "native.h"
 
 /* Flags for the language; the usual optimisation flags are in compiler_find. Nothing computed reads errno or
- * floating-point flags; a product and a sum are fused where the text says so, and nowhere else. */
-const char *const compiler_language[COMPILER_LANGUAGE] = {
-    "-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"};
+ * floating-point flags. */
+const char *const compiler_language[COMPILER_LANGUAGE] = {"-std=gnu99", "-fno-math-errno", "-fno-trapping-math"};
+const char compiler_fuses[] = "-ffp-contract=off";
 static const char usual[] = "-O3 -march=native";
 
 /* ---- finding it ----------------------------------------------------------------------------- */
@@ -136,6 +136,7 @@ static Words command_line(Session *s, const Compiler *c, MakeKind kind, const Wo
   words_add(s->arena, &w, c->command.len, c->command.at);
   words_add(s->arena, &w, COMPILER_LANGUAGE, compiler_language);
   words_add(s->arena, &w, c->flags.len, c->flags.at);
+  vec_push(s->arena, w, compiler_fuses);
   if (kind != MAKE_APART) threads_words(s->arena, c, kind, &w);
   if (kind == MAKE_APART || kind == MAKE_PROGRAM) vec_push(s->arena, w, "-DEIN_APART");
   if (kind == MAKE_SHARED || kind == MAKE_APART) vec_push(s->arena, w, "-shared");

@@ -48,6 +48,7 @@ static Words compiler_begin(Session *s, const Compiler *c) {
   Words w = {0};
   words_add(s->arena, &w, c->command.len, c->command.at);
   words_add(s->arena, &w, COMPILER_LANGUAGE, compiler_language);
+  vec_push(s->arena, w, compiler_fuses);
   words_add(s->arena, &w, c->flags.len, c->flags.at);
   vec_push(s->arena, w, "-w");
   return w;

@@ -74,6 +74,7 @@ static Words command_line(Session *s, const Compiler *c, const Words *more) {
   words_add(s->arena, &w, COUNT(always), always);
   if (width) vec_push(s->arena, w, width);
   words_add(s->arena, &w, c->flags.len, c->flags.at);
+  vec_push(s->arena, w, compiler_fuses);
   words_add(s->arena, &w, more->len, more->at);
   return w;
 }

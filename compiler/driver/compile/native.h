@@ -42,8 +42,11 @@ bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *
 /* Its flags concern only speed: its code may be linked with code compiled with other flags. */
 bool compiler_plain(const Compiler *c);
 const char *compiler_words(Arena *a, const Compiler *c); /* "cc -O3 -march=native", for people */
-enum { COMPILER_LANGUAGE = 4 };
+enum { COMPILER_LANGUAGE = 3 };
 extern const char *const compiler_language[COMPILER_LANGUAGE]; /* flags for every text */
+/* The last flag of every text: a product and a sum are fused where it says so, and nowhere else. Clang disregards what a
+ * text says about that if the user's flags say -ffp-contract=fast. */
+extern const char compiler_fuses[];
 Words words_of(Arena *a, const char *text);   /* split at blanks */
 void words_add(Arena *a, Words *to, uint32_t n, const char *const *w);
 

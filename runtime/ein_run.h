@@ -119,9 +119,8 @@
  * EIN_ANY_WIDTH permits that. (Clang sets the width only by a flag, so it is told to tune for a processor
  * without that preference.)
  *
- * Code compiled for any x86-64 has three versions of each kernel; the one that suits the machine is called.
- * EIN_ONE_VERSION turns that off. Only the two later versions have ein_fma as one instruction, so what is
- * inlined into a kernel is told which version it is in.
+ * Code compiled for any x86-64 has three versions of each kernel; the one that suits the machine is called, and
+ * what is inlined into it is told whether it fuses (math/ein_fused.h).
  *
  * Where tiles for AVX-512's registers and for fewer, shorter ones are not the same, a kernel is there twice:
  * EIN_KERNEL_WIDE, compiled if EIN_WIDE is set, and EIN_KERNEL_NARROW, if EIN_NARROW is set. Of both,
@@ -134,62 +133,34 @@
 #elif defined(__GNUC__) && __GNUC__ >= 8
 #define EIN_KERNEL_FOR EIN_FAR __attribute__((target("prefer-vector-width=512")))
 #endif
-#elif defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__AVX2__) && !defined(EIN_FMA) &&    \
-    !defined(EIN_ONE_VERSION) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
-    ((defined(__clang__) && __clang_major__ >= 18) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 12))
-#if !defined(__clang__)
-#define EIN_VERSIONS 1
-#elif !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer)
-#define EIN_VERSIONS 1
-#endif
 #endif
 
 #if defined(EIN_VERSIONS)
 #define EIN_FUSED_PARAMETER , EIN_UNUSED int ein_fused
 #define EIN_FUSED , ein_fused
-EIN_INLINE float ein_fma_if_f32(int fused, float a, float b, float c) { return fused ? fmaf(a, b, c) : a * b + c; }
-EIN_INLINE double ein_fma_if_f64(int fused, double a, double b, double c) { return fused ? fma(a, b, c) : a * b + c; }
-#define ein_fma_f32(a, b, c) ein_fma_if_f32(ein_fused, a, b, c)
-#define ein_fma_f64(a, b, c) ein_fma_if_f64(ein_fused, a, b, c)
-#define EIN_KERNEL(name)                                                                           \
-  void name(void *env, int64_t chunk, int worker);                                                 \
-  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, int ein_fused);                  \
-  static EIN_FAR __attribute__((target("arch=x86-64-v4"))) void name##_v4(void *env, int64_t chunk, int worker) { \
-    name##_of(env, chunk, worker, 1);                                                              \
-  }                                                                                                \
-  static EIN_FAR __attribute__((target("arch=x86-64-v3"))) void name##_v3(void *env, int64_t chunk, int worker) { \
-    name##_of(env, chunk, worker, 1);                                                              \
-  }                                                                                                \
-  static EIN_FAR void name##_v1(void *env, int64_t chunk, int worker) { name##_of(env, chunk, worker, 0); } \
-  static void name(void *env, int64_t chunk, int worker) {                                         \
-    if (__builtin_cpu_supports("x86-64-v4")) name##_v4(env, chunk, worker);                        \
-    else if (__builtin_cpu_supports("x86-64-v3")) name##_v3(env, chunk, worker);                   \
-    else name##_v1(env, chunk, worker);                                                            \
-  }                                                                                                \
-  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, EIN_UNUSED int ein_fused)
-#define EIN_KERNEL_WIDE(name)                                                                      \
-  void name(void *env, int64_t chunk, int worker);                                                 \
-  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, int ein_fused);                  \
-  static EIN_FAR __attribute__((target("arch=x86-64-v4"))) void name##_v4(void *env, int64_t chunk, int worker) { \
-    name##_of(env, chunk, worker, 1);                                                              \
-  }                                                                                                \
-  static void name(void *env, int64_t chunk, int worker) { name##_v4(env, chunk, worker); }        \
-  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, EIN_UNUSED int ein_fused)
-#define EIN_KERNEL_NARROW(name)                                                                    \
-  void name(void *env, int64_t chunk, int worker);                                                 \
-  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, int ein_fused);                  \
-  static EIN_FAR __attribute__((target("arch=x86-64-v3"))) void name##_v3(void *env, int64_t chunk, int worker) { \
-    name##_of(env, chunk, worker, 1);                                                              \
-  }                                                                                                \
-  static EIN_FAR void name##_v1(void *env, int64_t chunk, int worker) { name##_of(env, chunk, worker, 0); } \
-  static void name(void *env, int64_t chunk, int worker) {                                         \
-    if (__builtin_cpu_supports("x86-64-v3")) name##_v3(env, chunk, worker);                        \
-    else name##_v1(env, chunk, worker);                                                            \
-  }                                                                                                \
-  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, EIN_UNUSED int ein_fused)
 #define EIN_WIDE 1
 #define EIN_NARROW 1
 #define ein_is_wide() (__builtin_cpu_supports("x86-64-v4") != 0)
+#define ein_is_v3() (__builtin_cpu_supports("x86-64-v3") != 0)
+#define EIN_KERNEL_AS(name, version, target, fused)                                                \
+  static EIN_FAR target void name##version(void *env, int64_t chunk, int worker) {                 \
+    name##_of(env, chunk, worker, fused);                                                          \
+  }
+#define EIN_V4(name) EIN_KERNEL_AS(name, _v4, __attribute__((target("arch=x86-64-v4"))), 1)
+#define EIN_V3(name) EIN_KERNEL_AS(name, _v3, __attribute__((target("arch=x86-64-v3"))), 1)
+#define EIN_V1(name) EIN_KERNEL_AS(name, _v1, , 0)
+/* `static` stands before these. `versions` are defined, and `which` is called. */
+#define EIN_KERNEL_BY(name, versions, which)                                                       \
+  void name(void *env, int64_t chunk, int worker);                                                 \
+  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, int ein_fused);                  \
+  versions                                                                                         \
+  static void name(void *env, int64_t chunk, int worker) { (which)(env, chunk, worker); }          \
+  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, EIN_UNUSED int ein_fused)
+#define EIN_KERNEL_WIDE(name) EIN_KERNEL_BY(name, EIN_V4(name), name##_v4)
+#define EIN_KERNEL_NARROW(name) EIN_KERNEL_BY(name, EIN_V3(name) EIN_V1(name), ein_is_v3() ? name##_v3 : name##_v1)
+#define EIN_KERNEL(name)                                                                           \
+  EIN_KERNEL_BY(name, EIN_V4(name) EIN_V3(name) EIN_V1(name),                                      \
+      ein_is_wide() ? name##_v4 : ein_is_v3() ? name##_v3 : name##_v1)
 #else
 #ifndef EIN_KERNEL_FOR
 #define EIN_KERNEL_FOR EIN_FAR

@@ -17,7 +17,7 @@ EIN_INLINE double ein_signed(double y, uint64_t quarter, double x) {
 }
 
 /* Reduces a >= 0: a is the result plus a number of quarter turns, whose lowest bits are set in *quarter. */
-EIN_INLINE double ein_wide_turn(double a, uint64_t *quarter) {
+EIN_INLINE double EIN_FUSES(ein_wide_turn, double a, uint64_t *quarter) {
   const double shift = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer, in the low bits */
   double biased = ein_fma_f64(a, 0.6366197723675814, shift), n = biased - shift;
   *quarter = ein_bits_f64(biased);
@@ -25,7 +25,7 @@ EIN_INLINE double ein_wide_turn(double a, uint64_t *quarter) {
   return ein_fma_f64(-n, 6.077100506506192e-11, ein_fma_f64(-n, 1.5707963267341256, a));
 }
 
-EIN_INLINE double ein_wide_sin(double r) {
+EIN_INLINE double EIN_FUSES(ein_wide_sin, double r) {
   double z = r * r;
   double p = 2.7181216136726973e-06;
   p = ein_fma_f64(p, z, -0.00019839312268456948);
@@ -34,7 +34,7 @@ EIN_INLINE double ein_wide_sin(double r) {
   return ein_fma_f64(p * z, r, r);
 }
 
-EIN_INLINE double ein_wide_cos(double r) {
+EIN_INLINE double EIN_FUSES(ein_wide_cos, double r) {
   double z = r * r;
   double p = 2.4383566875077814e-05;
   p = ein_fma_f64(p, z, -0.0013886681643728133);
@@ -44,17 +44,17 @@ EIN_INLINE double ein_wide_cos(double r) {
 }
 
 /* The sine of a >= 0 plus `ahead` quarter turns, with the sign of x applied. */
-EIN_INLINE double ein_wide_wave(double a, uint64_t ahead, double x) {
+EIN_INLINE double EIN_FUSES(ein_wide_wave, double a, uint64_t ahead, double x) {
   uint64_t quarter;
   double r = ein_wide_turn(a, &quarter);
   quarter += ahead;
   return ein_signed(quarter & 1 ? ein_wide_cos(r) : ein_wide_sin(r), quarter, x);
 }
 
-EIN_INLINE float ein_sin_near_f32(float x) { return (float)ein_wide_wave(fabs((double)x), 0, (double)x); }
-EIN_INLINE float ein_cos_near_f32(float x) { return (float)ein_wide_wave(fabs((double)x), 1, 1.0); }
+EIN_INLINE float EIN_FUSES(ein_sin_near_f32, float x) { return (float)ein_wide_wave(fabs((double)x), 0, (double)x); }
+EIN_INLINE float EIN_FUSES(ein_cos_near_f32, float x) { return (float)ein_wide_wave(fabs((double)x), 1, 1.0); }
 
-EIN_INLINE float ein_tan_near_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_tan_near_f32, float x) {
   uint64_t quarter;
   double r = ein_wide_turn(fabs((double)x), &quarter), s = ein_wide_sin(r), c = ein_wide_cos(r);
   double y = (quarter & 1 ? -c : s) / (quarter & 1 ? s : c);
@@ -65,10 +65,9 @@ EIN_INLINE float ein_tan_near_f32(float x) {
 
 /* The reduced angle in two parts, of which *low is far smaller. The first part of the quarter turn is
  * subtracted with one rounding and loses nothing; n times the second part, of 32 bits, is exact. */
-#if defined(EIN_FMA)
 EIN_INLINE double ein_pair_turn(double a, double *low, uint64_t *quarter) {
   const double shift = 6755399441055744.0;
-  double biased = ein_fma_f64(a, 0.6366197723675814, shift), n = biased - shift;
+  double biased = fma(a, 0.6366197723675814, shift), n = biased - shift;
   double t = fma(-n, 1.5707963267948966, a), h = n * 6.12323399409214e-17, r = t - h, back = r - t;
   *low = fma(-n, 1.6446256936324258e-26, t - (r - back) - (h + back));
   *quarter = ein_bits_f64(biased);
@@ -79,11 +78,11 @@ EIN_INLINE double ein_pair_turn(double a, double *low, uint64_t *quarter) {
 EIN_INLINE double ein_pair_sin(double r, double low, double *rest) {
   double z = r * r, v = z * r;
   double p = 1.5896230247014639e-10;
-  p = ein_fma_f64(p, z, -2.505074776559758e-08);
-  p = ein_fma_f64(p, z, 2.7557313621413387e-06);
-  p = ein_fma_f64(p, z, -0.0001984126982958966);
-  p = ein_fma_f64(p, z, 0.008333333333322118);
-  p = ein_fma_f64(p, z, -0.1666666666666663);
+  p = fma(p, z, -2.505074776559758e-08);
+  p = fma(p, z, 2.7557313621413387e-06);
+  p = fma(p, z, -0.0001984126982958966);
+  p = fma(p, z, 0.008333333333322118);
+  p = fma(p, z, -0.1666666666666663);
   double t = fma(p, v, low - low * (0.5 * z)), y = r + t;
   *rest = t - (y - r);
   return y;
@@ -92,11 +91,11 @@ EIN_INLINE double ein_pair_sin(double r, double low, double *rest) {
 EIN_INLINE double ein_pair_cos(double r, double low, double *rest) {
   double z = r * r, half = 0.5 * z, w = 1.0 - half;
   double p = -1.1358536426112617e-11;
-  p = ein_fma_f64(p, z, 2.087570083995415e-09);
-  p = ein_fma_f64(p, z, -2.7557314179279985e-07);
-  p = ein_fma_f64(p, z, 2.4801587288851636e-05);
-  p = ein_fma_f64(p, z, -0.0013888888888873056);
-  p = ein_fma_f64(p, z, 0.041666666666666595);
+  p = fma(p, z, 2.087570083995415e-09);
+  p = fma(p, z, -2.7557314179279985e-07);
+  p = fma(p, z, 2.4801587288851636e-05);
+  p = fma(p, z, -0.0013888888888873056);
+  p = fma(p, z, 0.041666666666666595);
   double t = 1.0 - w - half + fma(p * z, z, -r * low), y = w + t;
   *rest = t - (y - w);
   return y;
@@ -109,10 +108,10 @@ EIN_INLINE double ein_pair_wave(double a, uint64_t ahead, double x) {
   return ein_signed(quarter & 1 ? ein_pair_cos(r, low, &rest) : ein_pair_sin(r, low, &rest), quarter, x);
 }
 
-EIN_INLINE double ein_sin_near_f64(double x) { return ein_pair_wave(fabs(x), 0, x); }
-EIN_INLINE double ein_cos_near_f64(double x) { return ein_pair_wave(fabs(x), 1, 1.0); }
+EIN_INLINE double ein_sin_near_fused_f64(double x) { return ein_pair_wave(fabs(x), 0, x); }
+EIN_INLINE double ein_cos_near_fused_f64(double x) { return ein_pair_wave(fabs(x), 1, 1.0); }
 
-EIN_INLINE double ein_tan_near_f64(double x) {
+EIN_INLINE double ein_tan_near_fused_f64(double x) {
   uint64_t quarter;
   double low, s_rest, c_rest, r = ein_pair_turn(fabs(x), &low, &quarter);
   double s = ein_pair_sin(r, low, &s_rest), c = ein_pair_cos(r, low, &c_rest);
@@ -122,15 +121,13 @@ EIN_INLINE double ein_tan_near_f64(double x) {
   q += (fma(-q, under, over) + (over_rest - q * under_rest)) * inverse;
   return x < 0 ? -q : x == 0 ? x : q;
 }
-#else
-EIN_INLINE double ein_sin_near_f64(double x) { return sin(x); }
-EIN_INLINE double ein_cos_near_f64(double x) { return cos(x); }
-EIN_INLINE double ein_tan_near_f64(double x) { return tan(x); }
-#endif
+
+EIN_INLINE double EIN_FUSES(ein_sin_near_f64, double x) { return ein_fused ? ein_sin_near_fused_f64(x) : sin(x); }
+EIN_INLINE double EIN_FUSES(ein_cos_near_f64, double x) { return ein_fused ? ein_cos_near_fused_f64(x) : cos(x); }
+EIN_INLINE double EIN_FUSES(ein_tan_near_f64, double x) { return ein_fused ? ein_tan_near_fused_f64(x) : tan(x); }
 
 /* ---- inverse functions ---- */
 
-#if defined(EIN_FMA)
 /* `eighths` eighths of a turn plus atan(over / under), for ratios up to sqrt(2) - 1. Each _rest is the rounding
  * error of its value. */
 EIN_INLINE double ein_pair_atan(double eighths, double over, double over_rest, double under, double under_rest) {
@@ -140,16 +137,16 @@ EIN_INLINE double ein_pair_atan(double eighths, double over, double over_rest, d
          q_rest = (fma(-q, under, over) + (over_rest - q * under_rest)) * inverse;
   double z = q * q;
   double p = -0.017905003966270414;
-  p = ein_fma_f64(p, z, 0.038062107318348914);
-  p = ein_fma_f64(p, z, -0.05039189143725384);
-  p = ein_fma_f64(p, z, 0.0584785899061083);
-  p = ein_fma_f64(p, z, -0.06663099165597017);
-  p = ein_fma_f64(p, z, 0.07692059714198725);
-  p = ein_fma_f64(p, z, -0.09090897725084505);
-  p = ein_fma_f64(p, z, 0.11111110782150234);
-  p = ein_fma_f64(p, z, -0.14285714280166512);
-  p = ein_fma_f64(p, z, 0.19999999999953247);
-  p = ein_fma_f64(p, z, -0.333333333333332);
+  p = fma(p, z, 0.038062107318348914);
+  p = fma(p, z, -0.05039189143725384);
+  p = fma(p, z, 0.0584785899061083);
+  p = fma(p, z, -0.06663099165597017);
+  p = fma(p, z, 0.07692059714198725);
+  p = fma(p, z, -0.09090897725084505);
+  p = fma(p, z, 0.11111110782150234);
+  p = fma(p, z, -0.14285714280166512);
+  p = fma(p, z, 0.19999999999953247);
+  p = fma(p, z, -0.333333333333332);
   double sum = from + q, lost = eighths == 0 ? 0.0 : q - (sum - from);
   return sum + (lost + from_rest + fma(p * z, q, q_rest - q_rest * z));
 }
@@ -180,12 +177,12 @@ EIN_INLINE double ein_pair_angle(double b, double b_rest, double a, double a_res
   return ein_pair_atan(eighths, over, over_rest, under, under_rest);
 }
 
-EIN_INLINE double ein_atan_f64(double x) {
+EIN_INLINE double ein_atan_fused_f64(double x) {
   double a = fabs(x), b = a > 1e18 ? 1e18 : a; /* beyond, the result is the same */
   return copysign(ein_pair_angle(b, 0.0, 1.0, 0.0, 0), x);
 }
 
-EIN_INLINE double ein_atan2_f64(double y, double x) {
+EIN_INLINE double ein_atan2_fused_f64(double y, double x) {
   double a = fabs(x), b = fabs(y), large = a < b ? b : a, end = (double)INFINITY;
   /* powers of 2 */
   double up = large < 1e-270 ? 1.2676506002282294e+30 : 1.0, scale = large > 1e298 ? 7.888609052210118e-31 : up;
@@ -206,31 +203,30 @@ EIN_INLINE double ein_pair_beside(double a, double *rest) {
   return c;
 }
 
-EIN_INLINE double ein_asin_f64(double x) {
+EIN_INLINE double ein_asin_fused_f64(double x) {
   double a = fabs(x), rest, c = ein_pair_beside(a, &rest);
   return copysign(ein_pair_angle(a, 0.0, c, rest, 0), x);
 }
 
-EIN_INLINE double ein_acos_f64(double x) {
+EIN_INLINE double ein_acos_fused_f64(double x) {
   double a = fabs(x), rest, c = ein_pair_beside(a, &rest);
   return ein_pair_angle(c, rest, a, 0.0, ein_mask(x < 0));
 }
-#else
-EIN_INLINE double ein_atan_f64(double x) { return atan(x); }
-EIN_INLINE double ein_atan2_f64(double y, double x) { return atan2(y, x); }
-EIN_INLINE double ein_asin_f64(double x) { return asin(x); }
-EIN_INLINE double ein_acos_f64(double x) { return acos(x); }
-#endif
+
+EIN_INLINE double EIN_FUSES(ein_atan_f64, double x) { return ein_fused ? ein_atan_fused_f64(x) : atan(x); }
+EIN_INLINE double EIN_FUSES(ein_atan2_f64, double y, double x) { return ein_fused ? ein_atan2_fused_f64(y, x) : atan2(y, x); }
+EIN_INLINE double EIN_FUSES(ein_asin_f64, double x) { return ein_fused ? ein_asin_fused_f64(x) : asin(x); }
+EIN_INLINE double EIN_FUSES(ein_acos_f64, double x) { return ein_fused ? ein_acos_fused_f64(x) : acos(x); }
 
 /* ---- for any angle ---- */
 
-EIN_INLINE float ein_sin_f32(float x) { return fabsf(x) <= (float)EIN_ANGLES ? ein_sin_near_f32(x) : sinf(x); }
-EIN_INLINE float ein_cos_f32(float x) { return fabsf(x) <= (float)EIN_ANGLES ? ein_cos_near_f32(x) : cosf(x); }
-EIN_INLINE float ein_tan_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_sin_f32, float x) { return fabsf(x) <= (float)EIN_ANGLES ? ein_sin_near_f32(x) : sinf(x); }
+EIN_INLINE float EIN_FUSES(ein_cos_f32, float x) { return fabsf(x) <= (float)EIN_ANGLES ? ein_cos_near_f32(x) : cosf(x); }
+EIN_INLINE float EIN_FUSES(ein_tan_f32, float x) {
   return fabsf(x) <= (float)EIN_ANGLES ? ein_tan_near_f32(x) : (float)tan((double)x);
 }
-EIN_INLINE double ein_sin_f64(double x) { return fabs(x) <= EIN_ANGLES ? ein_sin_near_f64(x) : sin(x); }
-EIN_INLINE double ein_cos_f64(double x) { return fabs(x) <= EIN_ANGLES ? ein_cos_near_f64(x) : cos(x); }
-EIN_INLINE double ein_tan_f64(double x) { return fabs(x) <= EIN_ANGLES ? ein_tan_near_f64(x) : tan(x); }
+EIN_INLINE double EIN_FUSES(ein_sin_f64, double x) { return fabs(x) <= EIN_ANGLES ? ein_sin_near_f64(x) : sin(x); }
+EIN_INLINE double EIN_FUSES(ein_cos_f64, double x) { return fabs(x) <= EIN_ANGLES ? ein_cos_near_f64(x) : cos(x); }
+EIN_INLINE double EIN_FUSES(ein_tan_f64, double x) { return fabs(x) <= EIN_ANGLES ? ein_tan_near_f64(x) : tan(x); }
 
 #endif

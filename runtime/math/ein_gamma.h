@@ -10,7 +10,7 @@
 
 /* For x >= 0 (and -0). The coefficients of the series are Bernoulli's numbers B(2k) / 2k; those of its difference from
  * the root's are their quotients by x^2 - (root + 10)^-2. */
-EIN_INLINE double ein_digamma_right(double x) {
+EIN_INLINE double EIN_FUSES(ein_digamma_right, double x) {
   double y, w, p, d, e, s;
   if (x >= 10.0) {
     w = 1.0 / (x * x);
@@ -68,20 +68,20 @@ EIN_INLINE double ein_trigamma_right(double x) {
 /* An angle in half turns, without the whole ones. */
 EIN_INLINE double ein_half_turns(double x) { return 3.141592653589793 * (x - rint(x)); }
 
-EIN_INLINE double ein_digamma_f64(double x) {
+EIN_INLINE double EIN_FUSES(ein_digamma_f64, double x) {
   if (!(x < 0.0)) return ein_digamma_right(x);
   if (x == floor(x)) return (double)NAN;
   return ein_digamma_right(1.0 - x) - 3.141592653589793 / ein_tan_f64(ein_half_turns(x));
 }
 
-EIN_INLINE double ein_trigamma_f64(double x) {
+EIN_INLINE double EIN_FUSES(ein_trigamma_f64, double x) {
   double s;
   if (!(x < 0.0)) return ein_trigamma_right(x);
   s = ein_sin_f64(ein_half_turns(x));
   return 9.869604401089358 / (s * s) - ein_trigamma_right(1.0 - x);
 }
 
-EIN_INLINE float ein_digamma_f32(float x) { return (float)ein_digamma_f64((double)x); }
-EIN_INLINE float ein_trigamma_f32(float x) { return (float)ein_trigamma_f64((double)x); }
+EIN_INLINE float EIN_FUSES(ein_digamma_f32, float x) { return (float)ein_digamma_f64((double)x); }
+EIN_INLINE float EIN_FUSES(ein_trigamma_f32, float x) { return (float)ein_trigamma_f64((double)x); }
 
 #endif

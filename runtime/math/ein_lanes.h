@@ -62,7 +62,7 @@ EIN_HIDDEN_LANES(f32, float)
 EIN_HIDDEN_LANES(f64, double)
 #undef EIN_HIDDEN_LANES
 
-EIN_INLINE void ein_exp_lanes_f32(float *x, int n) {
+EIN_INLINE void EIN_FUSES(ein_exp_lanes_f32, float *x, int n) {
 #if defined(EIN_V16)
 #if !defined(__clang__)
   _Pragma("GCC unroll 8")
@@ -83,7 +83,7 @@ EIN_INLINE void ein_exp_lanes_f32(float *x, int n) {
 
 /* Treats all angles as near, then corrects those that are not, which are few. */
 #define EIN_ANGLE_LANES(name, n, T, abs)                                                           \
-  EIN_INLINE void ein_##name##_lanes_##n(T *x, int count) {                                        \
+  EIN_INLINE void EIN_FUSES(ein_##name##_lanes_##n, T *x, int count) {                             \
     T y[64];                                                                                       \
     int far = 0;                                                                                   \
     for (int k = 0; k < count; k++) far |= !(abs(x[k]) <= (T)EIN_ANGLES);                          \

@@ -8,12 +8,10 @@
 #ifndef EIN_MATH_H
 #define EIN_MATH_H
 
-/* With fused multiply-add (EIN_FMA), double-double arithmetic is possible. */
-
 /* ---- doubles as precise as floats need ---- */
 
 /* 2^x is *scale * (result + 1), for x from -1000 to 1000. */
-EIN_INLINE double ein_wide_exp2m1(double x, double *scale) {
+EIN_INLINE double EIN_FUSES(ein_wide_exp2m1, double x, double *scale) {
   const double shift = 6755399441056767.0; /* 1.5 * 2^52 + 1023: adding it rounds to an integer, in the low bits */
   double biased = x + shift, r = x - (biased - shift);
   double p = 1.325080551750225e-06;
@@ -34,13 +32,13 @@ EIN_INLINE double ein_wide_clamp(double x) {
   return x > 300.0 ? 300.0 : x;
 }
 
-EIN_INLINE double ein_wide_exp2(double x) {
+EIN_INLINE double EIN_FUSES(ein_wide_exp2, double x) {
   double scale, y = ein_wide_exp2m1(ein_wide_clamp(x), &scale);
   return ein_fma_f64(scale, y, scale);
 }
 
 /* log(1 + f), for 1 + f from sqrt(1/2) to sqrt(2). */
-EIN_INLINE double ein_wide_log1p(double f) {
+EIN_INLINE double EIN_FUSES(ein_wide_log1p, double f) {
   double s = f / (f + 2.0), z = s * s;
   double p = 0.196082353787879;
   p = ein_fma_f64(p, z, 0.2217424066085398);
@@ -58,7 +56,7 @@ EIN_INLINE double ein_wide_split(double x, double *e) {
   return ein_f64_of_bits((bits & UINT64_C(0xFFFFFFFFFFFFF)) + UINT64_C(0x3FE6A09E667F3BCD)) - 1.0;
 }
 
-EIN_INLINE double ein_wide_log2(double x) {
+EIN_INLINE double EIN_FUSES(ein_wide_log2, double x) {
   double e, f = ein_wide_split(x, &e);
   return ein_fma_f64(ein_wide_log1p(f), 1.4426950408889634, e);
 }
@@ -71,47 +69,47 @@ EIN_INLINE float ein_log_ends(double x, double y) {
 
 /* ---- exponentials and logarithms ---- */
 
-EIN_INLINE float ein_exp2_f32(float x) { return (float)ein_wide_exp2((double)x); }
+EIN_INLINE float EIN_FUSES(ein_exp2_f32, float x) { return (float)ein_wide_exp2((double)x); }
 
-EIN_INLINE float ein_expm1_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_expm1_f32, float x) {
   double scale, y = ein_wide_exp2m1(ein_wide_clamp((double)x * 1.4426950408889634), &scale);
   return (float)(ein_fma_f64(scale, y, scale - 1.0));
 }
 
-EIN_INLINE float ein_log2_f32(float x) { return ein_log_ends((double)x, ein_wide_log2((double)x)); }
+EIN_INLINE float EIN_FUSES(ein_log2_f32, float x) { return ein_log_ends((double)x, ein_wide_log2((double)x)); }
 
-EIN_INLINE float ein_log10_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_log10_f32, float x) {
   double e, y = ein_wide_log1p(ein_wide_split((double)x, &e));
   return ein_log_ends((double)x, ein_fma_f64(y, 0.4342944819032518, e * 0.3010299956639812));
 }
 
 /* Near 0, where 1 + x loses digits of x, the polynomial takes x itself. */
-EIN_INLINE float ein_log1p_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_log1p_f32, float x) {
   double e, one = 1.0 + (double)x, f = ein_wide_split(one, &e);
   double y = ein_fma_f64(e, 0.6931471805599453, ein_wide_log1p(e == 0 ? (double)x : f));
   return ein_log_ends(one, y);
 }
 
-EIN_INLINE float ein_sinh_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_sinh_f32, float x) {
   double scale, y = ein_wide_exp2m1(ein_wide_clamp(fabs((double)x) * 1.4426950408889634), &scale);
   double less = ein_fma_f64(scale, y, scale - 1.0); /* exp |x| - 1 */
   less = 0.5 * (less + less / (less + 1.0));
   return (float)(x < 0 ? -less : less);
 }
 
-EIN_INLINE float ein_cosh_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_cosh_f32, float x) {
   double y = ein_wide_exp2((double)x * 1.4426950408889634);
   return (float)(0.5 * (y + 1.0 / y));
 }
 
-EIN_INLINE float ein_cbrt_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_cbrt_f32, float x) {
   double a = fabs((double)x), y = ein_wide_exp2(ein_wide_log2(a) * 0.3333333333333333);
   y = ((a > 0) & (a < 3.5e38)) ? y : a;
   return (float)(x < 0 ? -y : y);
 }
 
 /* Near 0, a polynomial in x^2; elsewhere 1 - 2^-p. */
-EIN_INLINE float ein_wide_erf_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_wide_erf_f32, float x) {
   double a = fabs((double)x), z = a * a;
   a = a > 4.0 ? 4.0 : a;
   double p = -9.667044571486996e-06;
@@ -135,14 +133,11 @@ EIN_INLINE float ein_wide_erf_f32(float x) {
   double y = a < 1.0 ? p * a : 1.0 - ein_wide_exp2(-q);
   return (float)(x < 0 ? -y : y);
 }
-#if !defined(EIN_FMA) /* with fused multiply-add, ein_ops.h has one */
-EIN_INLINE float ein_erf_f32(float x) { return ein_wide_erf_f32(x); }
-#endif
+EIN_INLINE float EIN_FUSES(ein_erf_f32, float x) { return ein_fused ? ein_erf_fused_f32(x) : ein_wide_erf_f32(x); }
 
-#if defined(EIN_FMA)
 /* Up to 1.05, x plus x times a polynomial in x^2; beyond, 1 - exp(-x^2) times a polynomial in 1 / (1 + x). Both
  * polynomials are expanded around the middle of their range. */
-EIN_INLINE double ein_erf_f64(double x) {
+EIN_INLINE double EIN_FUSES(ein_erf_fused_f64, double x) {
   double a = fabs(x), b = a > 6.0 ? 6.0 : a, square = b * b, z = square - 0.25, t = 1.0 / (1.0 + b) - 0.25;
   double p = 5.672930088123989e-11;
   p = fma(p, z, -9.49827067980679e-10);
@@ -175,14 +170,13 @@ EIN_INLINE double ein_erf_f64(double x) {
   double y = a > 1.05 ? fma(-q, ein_exp_f64(-square), 1.0) : fma(a, p, a);
   return copysign(y, x);
 }
-#else
-EIN_INLINE double ein_erf_f64(double x) { return erf(x); }
-#endif
+
+EIN_INLINE double EIN_FUSES(ein_erf_f64, double x) { return ein_fused ? ein_erf_fused_f64(x) : erf(x); }
 
 /* ---- angles ---- */
 
 /* asin for 0 to 0.5. */
-EIN_INLINE double ein_wide_asin(double x) {
+EIN_INLINE double EIN_FUSES(ein_wide_asin, double x) {
   double z = x * x;
   double p = 0.03295759470084881;
   p = ein_fma_f64(p, z, 0.0019156113431105127);
@@ -196,13 +190,13 @@ EIN_INLINE double ein_wide_asin(double x) {
   return p * x;
 }
 
-EIN_INLINE float ein_asin_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_asin_f32, float x) {
   double a = fabs((double)x), far = sqrt(ein_fma_f64(-0.5, a, 0.5)), y = ein_wide_asin(a > 0.5 ? far : a);
   y = a > 0.5 ? 1.5707963267948966 - (y + y) : y;
   return (float)(x < 0 ? -y : y);
 }
 
-EIN_INLINE float ein_acos_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_acos_f32, float x) {
   double a = fabs((double)x), far = sqrt(ein_fma_f64(-0.5, a, 0.5)), y = ein_wide_asin(a > 0.5 ? far : a);
   double near = x < 0 ? 1.5707963267948966 + y : 1.5707963267948966 - y, twice = y + y;
   twice = x < 0 ? 3.141592653589793 - twice : twice;
@@ -210,7 +204,7 @@ EIN_INLINE float ein_acos_f32(float x) {
 }
 
 /* atan for numbers up to sqrt(2) - 1. */
-EIN_INLINE double ein_wide_atan(double q) {
+EIN_INLINE double EIN_FUSES(ein_wide_atan, double q) {
   double z = q * q;
   double p = 0.04707257411522469;
   p = ein_fma_f64(p, z, -0.08456149941251835);
@@ -224,7 +218,7 @@ EIN_INLINE double ein_wide_atan(double q) {
 
 /* The angle of a point: with q = small / large, atan q, or an eighth of a turn more if the point is near the
  * diagonal. */
-EIN_INLINE double ein_wide_atan2(double y, double x) {
+EIN_INLINE double EIN_FUSES(ein_wide_atan2, double y, double x) {
   double a = fabs(x), b = fabs(y), small = a < b ? a : b, large = a < b ? b : a;
   int diagonal = (small > large * 0.4142135623730951) | (small == (double)INFINITY);
   double q = (diagonal ? small - large : small) / (diagonal ? small + large : large);
@@ -235,7 +229,7 @@ EIN_INLINE double ein_wide_atan2(double y, double x) {
   return ((a != a) | (b != b)) ? (double)NAN : copysign(p, y);
 }
 
-EIN_INLINE float ein_atan_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_atan_f32, float x) {
   double a = fabs((double)x), over = a > 0.4142135623730951 ? a - 1.0 : a,
          under = a > 0.4142135623730951 ? a + 1.0 : 1.0;
   double from = a > 0.4142135623730951 ? 0.7853981633974483 : 0.0;
@@ -245,9 +239,9 @@ EIN_INLINE float ein_atan_f32(float x) {
   double y = ein_wide_atan(over / under) + from;
   return (float)(x < 0 ? -y : y);
 }
-EIN_INLINE float ein_atan2_f32(float y, float x) { return (float)ein_wide_atan2((double)y, (double)x); }
+EIN_INLINE float EIN_FUSES(ein_atan2_f32, float y, float x) { return (float)ein_wide_atan2((double)y, (double)x); }
 
-EIN_INLINE float ein_hypot_f32(float x, float y) {
+EIN_INLINE float EIN_FUSES(ein_hypot_f32, float x, float y) {
   double a = fabs((double)x), b = fabs((double)y), far = (double)INFINITY;
   return (float)(((a == far) | (b == far)) ? far : sqrt(ein_fma_f64(a, a, b * b)));
 }
@@ -257,8 +251,7 @@ EIN_INLINE float ein_hypot_f32(float x, float y) {
  * out of up to 2^277 times. What remains has at most one or two bits more than b, so it is exact, and some 2^52
  * times smaller.
  */
-#if defined(EIN_FMA)
-EIN_INLINE float ein_mod_f32(float a, float b) {
+EIN_INLINE float ein_mod_fused_f32(float a, float b) {
   double x = (double)a, r = x, d = (double)b, one = 1.0 / d;
   r = fma(-trunc(r * one), d, r);
   r = fma(-trunc(r * one), d, r);
@@ -275,16 +268,15 @@ EIN_INLINE float ein_mod_f32(float a, float b) {
   m = ((fabs(x) > 3.5e38) | (d == 0)) ? (double)NAN : m;
   return (float)(d != d ? d : m);
 }
-#else
-EIN_INLINE float ein_mod_f32(float a, float b) { return ein_mod_lib_f32(a, b); }
-#endif
+
+EIN_INLINE float EIN_FUSES(ein_mod_f32, float a, float b) { return ein_fused ? ein_mod_fused_f32(a, b) : ein_mod_lib_f32(a, b); }
 
 EIN_INLINE double ein_mod_f64(double a, double b) { return ein_mod_lib_f64(a, b); }
 
 /* ---- powers ---- */
 
 /* Floats, to any power. */
-EIN_INLINE float ein_pow_any_f32(float x, float y) {
+EIN_INLINE float EIN_FUSES(ein_pow_any_f32, float x, float y) {
   double a = fabs((double)x), b = (double)y, r = ein_wide_exp2(b * ein_wide_log2(a));
   int whole = floor(b) == b, odd = whole & (b - 2.0 * floor(b * 0.5) == 1.0);
   double end = b < 0 ? (double)INFINITY : 0.0;
@@ -323,13 +315,12 @@ EIN_INLINE double ein_wide_halves(double x, int twice, int under) {
   return under ? 1.0 / p : p;
 }
 
-EIN_INLINE float ein_pow_f32(float x, float y) {
+EIN_INLINE float EIN_FUSES(ein_pow_f32, float x, float y) {
   return EIN_IS_HALVES(y) ? (float)ein_wide_halves((double)x, (int)(y < 0 ? -y * 2 : y * 2), y < 0)
                           : ein_pow_any_f32(x, y);
 }
 
 /* For doubles, each factor carries its rounding error, so the result is rounded about once: p *= b. */
-#if defined(EIN_FMA)
 EIN_INLINE void ein_pair_mul(double *p, double *rest, double b, double b_rest) {
   double q = *p * b;
   *rest = fma(*p, b, -q) + (*p * b_rest + *rest * b);
@@ -375,12 +366,12 @@ EIN_INLINE double ein_pair_log1p(double f, double *rest) {
   double t = f + 2.0, one = 1.0 / t, s = f * one, s_rest = (fma(-s, t, f) - s * (f - (t - 2.0))) * one;
   double z = s * s, z_rest = fma(s, s, -z) + 2.0 * s * s_rest;
   double q = 0.11723170160799075;
-  q = ein_fma_f64(q, z, 0.11706237148816372);
-  q = ein_fma_f64(q, z, 0.13334804663624336);
-  q = ein_fma_f64(q, z, 0.15384594963074136);
-  q = ein_fma_f64(q, z, 0.181818183353876);
-  q = ein_fma_f64(q, z, 0.22222222221655907);
-  q = ein_fma_f64(q, z, 0.28571428571429364);
+  q = fma(q, z, 0.11706237148816372);
+  q = fma(q, z, 0.13334804663624336);
+  q = fma(q, z, 0.15384594963074136);
+  q = fma(q, z, 0.181818183353876);
+  q = fma(q, z, 0.22222222221655907);
+  q = fma(q, z, 0.28571428571429364);
   q = q * z;
   double d = q + 0.4, d_rest = 0.4 - d + q - 2.2204460492503132e-17, w = z * d, w_rest = fma(z, d, -w) + z * d_rest;
   double c = w + 0.6666666666666666, c_rest = 0.6666666666666666 - c + w + (w_rest + 3.700743415417188e-17);
@@ -405,19 +396,19 @@ EIN_INLINE double ein_pair_expm1(double p, double p_rest, double *rest, double *
   const double shift = 6755399441057790.0; /* 1.5 * 2^52 + 2046 */
   p_rest = fabs(p) < 800.0 ? p_rest : 0.0;
   p = p > 800.0 ? 800.0 : p < -800.0 ? -800.0 : p;
-  double biased = ein_fma_f64(p, 1.4426950408889634, shift), n = biased - shift;
-  double first = ein_fma_f64(-n, 0.6931471805598903, p), less = n * 5.497923018708371e-14, r = first - less;
+  double biased = fma(p, 1.4426950408889634, shift), n = biased - shift;
+  double first = fma(-n, 0.6931471805598903, p), less = n * 5.497923018708371e-14, r = first - less;
   double q = 2.09147553258932e-09;
-  q = ein_fma_f64(q, r, 2.5105312729622103e-08);
-  q = ein_fma_f64(q, r, 2.755727347871858e-07);
-  q = ein_fma_f64(q, r, 2.755725517000089e-06);
-  q = ein_fma_f64(q, r, 2.480158732567746e-05);
-  q = ein_fma_f64(q, r, 0.0001984126987500228);
-  q = ein_fma_f64(q, r, 0.0013888888888883711);
-  q = ein_fma_f64(q, r, 0.008333333333326084);
-  q = ein_fma_f64(q, r, 0.04166666666666667);
-  q = ein_fma_f64(q, r, 0.1666666666666667);
-  q = ein_fma_f64(q, r, 0.5);
+  q = fma(q, r, 2.5105312729622103e-08);
+  q = fma(q, r, 2.755727347871858e-07);
+  q = fma(q, r, 2.755725517000089e-06);
+  q = fma(q, r, 2.480158732567746e-05);
+  q = fma(q, r, 0.0001984126987500228);
+  q = fma(q, r, 0.0013888888888883711);
+  q = fma(q, r, 0.008333333333326084);
+  q = fma(q, r, 0.04166666666666667);
+  q = fma(q, r, 0.1666666666666667);
+  q = fma(q, r, 0.5);
   q = q * (r * r) - less;
   uint64_t bits = ein_bits_f64(biased), down = bits >> 1;
   *half = ein_f64_of_bits(down << 52);
@@ -447,7 +438,7 @@ EIN_INLINE double ein_pow_any_f64(double x, double y) {
   return ((y == 0) | (x == 1.0)) ? 1.0 : r;
 }
 
-EIN_INLINE double ein_pow_f64(double x, double y) {
+EIN_INLINE double ein_pow_fused_f64(double x, double y) {
   return EIN_IS_HALVES(y) ? ein_pow_halves(x, (int)(y < 0 ? -y * 2 : y * 2), y < 0) : ein_pow_any_f64(x, y);
 }
 
@@ -463,30 +454,30 @@ EIN_INLINE double ein_pair_times(double h, double h_rest, double c, double c_res
   return p + (fma(h, c, -p) + (h * c_rest + h_rest * c));
 }
 
-EIN_INLINE double ein_log2_f64(double x) {
+EIN_INLINE double ein_log2_fused_f64(double x) {
   double rest, h = ein_pair_log(x, &rest);
   return ein_log_ends_f64(x, ein_pair_times(h, rest, 1.4426950408889634, 2.0355273740931033e-17));
 }
 
-EIN_INLINE double ein_log10_f64(double x) {
+EIN_INLINE double ein_log10_fused_f64(double x) {
   double rest, h = ein_pair_log(x, &rest);
   return ein_log_ends_f64(x, ein_pair_times(h, rest, 0.4342944819032518, 1.098319650216765e-17));
 }
 
-EIN_INLINE double ein_log1p_f64(double x) {
+EIN_INLINE double ein_log1p_fused_f64(double x) {
   double one = 1.0 + x, most = one - 1.0, lost = (1.0 - (one - most)) + (x - most); /* x's digits that the sum loses */
   double rest, h = ein_pair_log(one, &rest);
   return ein_log_ends_f64(one, h + (rest + lost / one));
 }
 
-EIN_INLINE double ein_exp2_f64(double x) {
+EIN_INLINE double ein_exp2_fused_f64(double x) {
   x = x > 1100.0 ? 1100.0 : x < -1100.0 ? -1100.0 : x;
   double half, other, p = x * 0.6931471805599453, rest = fma(x, 0.6931471805599453, -p) + x * 2.3190468138462996e-17;
   return ein_pair_exp(p, rest, &half, &other) * half * other;
 }
 
 /* 2^n (1 + y) - 1 as (2^half y + (2^half - 2^-other)) 2^other. */
-EIN_INLINE double ein_expm1_f64(double x) {
+EIN_INLINE double ein_expm1_fused_f64(double x) {
   double half, other, rest, first = ein_pair_expm1(x, 0.0, &rest, &half, &other);
   double one = ein_f64_of_bits((UINT64_C(2046) << 52) - ein_bits_f64(other)), less = half - one, more = half * first;
   double sum = less + more, b = sum - less, part = half - less - one,
@@ -494,19 +485,19 @@ EIN_INLINE double ein_expm1_f64(double x) {
   return (sum + (lost + half * rest)) * other;
 }
 
-EIN_INLINE double ein_cosh_f64(double x) {
+EIN_INLINE double ein_cosh_fused_f64(double x) {
   double half, other, m = ein_pair_exp(fabs(x), 0.0, &half, &other), inverse = 0.5 / (m * half * other);
   return m * (0.5 * half) * other + inverse;
 }
 
-EIN_INLINE double ein_sinh_f64(double x) {
+EIN_INLINE double ein_sinh_fused_f64(double x) {
   double half, other, a = fabs(x), m = ein_pair_exp(a, 0.0, &half, &other), inverse = 0.5 / (m * half * other);
-  double less = ein_expm1_f64(a), near = less - 0.5 * less * (less / (less + 1.0));
+  double less = ein_expm1_fused_f64(a), near = less - 0.5 * less * (less / (less + 1.0));
   double y = a > 1.0 ? m * (0.5 * half) * other - inverse : near;
   return x < 0 ? -y : y;
 }
 
-EIN_INLINE double ein_cbrt_f64(double x) {
+EIN_INLINE double ein_cbrt_fused_f64(double x) {
   double a = fabs(x), h_rest, h = ein_pair_log(a, &h_rest), p = h * 0.3333333333333333;
   double half, other, rest = fma(h, 0.3333333333333333, -p) + (h * 1.850371707708594e-17 + h_rest * 0.3333333333333333);
   double y = ein_pair_exp(p, rest, &half, &other) * half * other;
@@ -516,7 +507,7 @@ EIN_INLINE double ein_cbrt_f64(double x) {
 
 /* The square root, corrected by the rounding error of its square. Very large or small arguments are scaled by
  * powers of 2 to avoid overflow and underflow. */
-EIN_INLINE double ein_hypot_f64(double x, double y) {
+EIN_INLINE double ein_hypot_fused_f64(double x, double y) {
   double a = fabs(x), b = fabs(y), far = (double)INFINITY, large = a < b ? b : a, small = a < b ? a : b;
   double scale = large > 1e150 ? 2.409919865102884e-181 : large < 1e-120 ? 4.149515568880993e+180 : 1.0;
   double u = large * scale, v = small * scale, uu = u * u, vv = v * v, h = sqrt(uu + vv), hh = h * h;
@@ -526,17 +517,16 @@ EIN_INLINE double ein_hypot_f64(double x, double y) {
   h = ((a != a) | (b != b)) ? (double)NAN : h;
   return ((a == far) | (b == far)) ? far : h;
 }
-#else
-EIN_INLINE double ein_exp2_f64(double x) { return exp2(x); }
-EIN_INLINE double ein_expm1_f64(double x) { return expm1(x); }
-EIN_INLINE double ein_log2_f64(double x) { return log2(x); }
-EIN_INLINE double ein_log10_f64(double x) { return log10(x); }
-EIN_INLINE double ein_log1p_f64(double x) { return log1p(x); }
-EIN_INLINE double ein_cbrt_f64(double x) { return cbrt(x); }
-EIN_INLINE double ein_sinh_f64(double x) { return sinh(x); }
-EIN_INLINE double ein_cosh_f64(double x) { return cosh(x); }
-EIN_INLINE double ein_pow_f64(double x, double y) { return pow(x, y); }
-EIN_INLINE double ein_hypot_f64(double x, double y) { return hypot(x, y); }
-#endif
+
+EIN_INLINE double EIN_FUSES(ein_exp2_f64, double x) { return ein_fused ? ein_exp2_fused_f64(x) : exp2(x); }
+EIN_INLINE double EIN_FUSES(ein_expm1_f64, double x) { return ein_fused ? ein_expm1_fused_f64(x) : expm1(x); }
+EIN_INLINE double EIN_FUSES(ein_log2_f64, double x) { return ein_fused ? ein_log2_fused_f64(x) : log2(x); }
+EIN_INLINE double EIN_FUSES(ein_log10_f64, double x) { return ein_fused ? ein_log10_fused_f64(x) : log10(x); }
+EIN_INLINE double EIN_FUSES(ein_log1p_f64, double x) { return ein_fused ? ein_log1p_fused_f64(x) : log1p(x); }
+EIN_INLINE double EIN_FUSES(ein_cbrt_f64, double x) { return ein_fused ? ein_cbrt_fused_f64(x) : cbrt(x); }
+EIN_INLINE double EIN_FUSES(ein_sinh_f64, double x) { return ein_fused ? ein_sinh_fused_f64(x) : sinh(x); }
+EIN_INLINE double EIN_FUSES(ein_cosh_f64, double x) { return ein_fused ? ein_cosh_fused_f64(x) : cosh(x); }
+EIN_INLINE double EIN_FUSES(ein_pow_f64, double x, double y) { return ein_fused ? ein_pow_fused_f64(x, y) : pow(x, y); }
+EIN_INLINE double EIN_FUSES(ein_hypot_f64, double x, double y) { return ein_fused ? ein_hypot_fused_f64(x, y) : hypot(x, y); }
 
 #endif

@@ -14,6 +14,7 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+#include "ein_fused.h"
 #include "ein_num.h"
 
 #if !defined(__CUDACC_RTC__)
@@ -132,18 +133,9 @@ EIN_INLINE double ein_unorder_i64(int64_t bits) {
 
 /* Fused multiply-add, in one instruction where the machine has it; else a product and a sum. Only this code and
  * kernels that call it fuse, and compilers do not fuse elsewhere (see above), so all compilers produce the same
- * bits. If EIN_FMA is defined, it is fused on every machine, by the library if need be. */
-#if !defined(EIN_FMA) && \
-    (defined(__FMA__) || defined(__ARM_FEATURE_FMA) || (defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)))
-#define EIN_FMA 1
-#endif
-#if defined(EIN_FMA)
-EIN_INLINE float ein_fma_f32(float a, float b, float c) { return fmaf(a, b, c); }
-EIN_INLINE double ein_fma_f64(double a, double b, double c) { return fma(a, b, c); }
-#else
-EIN_INLINE float ein_fma_f32(float a, float b, float c) { return a * b + c; }
-EIN_INLINE double ein_fma_f64(double a, double b, double c) { return a * b + c; }
-#endif
+ * bits. */
+EIN_INLINE float EIN_FUSES(ein_fma_f32, float a, float b, float c) { return ein_fused ? fmaf(a, b, c) : a * b + c; }
+EIN_INLINE double EIN_FUSES(ein_fma_f64, double a, double b, double c) { return ein_fused ? fma(a, b, c) : a * b + c; }
 
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus)
 double lgamma_r(double x, int *sign); /* which <math.h> may not declare; lgamma writes a global */
@@ -227,7 +219,27 @@ EIN_INLINE float ein_f32_of_bits(uint32_t bits) {
  * multiply-add, exp has a minimax polynomial of the relative error with one term less. The error is below one
  * unit in the last place (tanh: below two), also for doubles: tests/runtime/test_ops.c.
  */
-EIN_INLINE float ein_exp_f32(float x) {
+EIN_INLINE float ein_exp_reduced(float r) {
+  float p = 0.0001989198131397769f;
+  p = p * r + 0.0013934541928270264f;
+  p = p * r + 0.008333310024225292f;
+  p = p * r + 0.04166645680967788f;
+  p = p * r + 0.16666666682534356f;
+  p = p * r + 0.5000000014286223f;
+  return p * r * r + r + 1.0f;
+}
+
+/* The polynomial times root: a shorter chain of operations that wait for each other. */
+EIN_INLINE float ein_exp_reduced_fused(float r, float root) {
+  float p = 0.0013814540105360484f;
+  p = fmaf(p, r, 0.00836874519559647f);
+  p = fmaf(p, r, 0.04166839079137147f);
+  p = fmaf(p, r, 0.16666520398318727f);
+  p = fmaf(p, r, 0.4999999343207683f);
+  return fmaf(fmaf(p, r, 1.0f), r * root, root);
+}
+
+EIN_INLINE float EIN_FUSES(ein_exp_f32, float x) {
   const float shift = 12583166.0f; /* 1.5 * 2^23 + 254: adding it rounds to an integer, in the low bits */
   uint32_t bits = ein_bits_f32(ein_fma_f32(x, 1.44269504088896341f, shift)); /* n + 254 >= 104: halved as unsigned */
   bits = bits < 0x4B4000FEu + 129u ? bits : 0x4B4000FEu + 129u; /* clamped: beyond, r and the polynomial grow */
@@ -235,27 +247,12 @@ EIN_INLINE float ein_exp_f32(float x) {
   float r = ein_fma_f32(-n, 1.42860682030941723e-6f, ein_fma_f32(-n, 0.693145751953125f, x));
   uint32_t half = bits >> 1; /* 2^(n / 2), as a biased exponent (127), and the rest of 2^n */
   float root = ein_f32_of_bits(half << 23), rest = ein_f32_of_bits((bits - half) << 23);
-#if defined(EIN_FMA)
-  float p = 0.0013814540105360484f;
-  p = fmaf(p, r, 0.00836874519559647f);
-  p = fmaf(p, r, 0.04166839079137147f);
-  p = fmaf(p, r, 0.16666520398318727f);
-  p = fmaf(p, r, 0.4999999343207683f);
-  float y = fmaf(fmaf(p, r, 1.0f), r * root, root); /* the polynomial times root; a shorter dependency chain */
-#else
-  float p = 0.0001989198131397769f;
-  p = ein_fma_f32(p, r, 0.0013934541928270264f);
-  p = ein_fma_f32(p, r, 0.008333310024225292f);
-  p = ein_fma_f32(p, r, 0.04166645680967788f);
-  p = ein_fma_f32(p, r, 0.16666666682534356f);
-  p = ein_fma_f32(p, r, 0.5000000014286223f);
-  float y = (p * r * r + r + 1.0f) * root;
-#endif
+  float y = ein_fused ? ein_exp_reduced_fused(r, root) : ein_exp_reduced(r) * root;
   y *= rest;
   return x < -104.0f ? 0.0f : y; /* last, because compilers would propagate a constant through all of it */
 }
 
-EIN_INLINE float ein_log_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_log_f32, float x) {
   int tiny = x < 1.17549435e-38f; /* subnormal, zero or negative */
   float big = tiny ? x * 8388608.0f : x;
   uint32_t bits = ein_bits_f32(big) - 0x3F3504F3u; /* relative to sqrt(1/2) */
@@ -278,7 +275,7 @@ EIN_INLINE float ein_log_f32(float x) {
 }
 
 /* Near 0, a polynomial in x^2; elsewhere 1 - 2 / (exp 2x + 1). */
-EIN_INLINE float ein_tanh_f32(float x) {
+EIN_INLINE float EIN_FUSES(ein_tanh_f32, float x) {
   float a = x < 0 ? -x : x, z = x * x;
   float p = -0.006094554966359008f;
   p = ein_fma_f32(p, z, 0.02099569449454424f);
@@ -290,14 +287,13 @@ EIN_INLINE float ein_tanh_f32(float x) {
   return x < 0 ? -y : y;
 }
 
-#if defined(EIN_FMA)
 /*
- * Below 0.94, x plus x times a polynomial in x^2. Beyond, 1 - exp -t, where t = -log(1 - erf a) is a plus a
+ * With fused multiply-add: below 0.94, x plus x times a polynomial in x^2. Beyond, 1 - exp -t, where t = -log(1 - erf a) is a plus a
  * times a polynomial: few of the digits of exp -t count, and those of t - 1 are finer. Each coefficient was
  * rounded before the next ones were determined. The exponential is that of ein_exp_f32 without range checks, as
  * t is from 0 to 17.
  */
-EIN_INLINE float ein_erf_f32(float x) {
+EIN_INLINE float ein_erf_fused_f32(float x) {
   float a = fabsf(x), b = a > 4.0f ? 4.0f : a, z = x * x; /* beyond 4 the result is 1 */
   float p = 7.97622779e-5f;
   p = fmaf(p, z, -0.000804493204f);
@@ -324,16 +320,14 @@ EIN_INLINE float ein_erf_f32(float x) {
   return copysignf(EIN_BELOW(a, 0.94f, fmaf(p, a, a), fmaf(q, -0.36787944f, 1.0f)), x);
 }
 
-/* x ^ 3 within one unit: the rounding error of the square is added, unless it is not finite. */
+/* x ^ 3 within one unit: the rounding error of the square is added, unless it is not finite. Rounded products would be off
+ * by more. */
 #define EIN_CUBE(n, T, f)                                                                          \
-  EIN_INLINE T ein_cube_##n(T x) {                                                                 \
+  EIN_INLINE T ein_cube_fused_##n(T x) {                                                           \
     T square = x * x, y = square * x, lacks = fma##f(x, x, -square);                               \
     return y - y == 0 ? fma##f(square, x, lacks * x) : y;                                          \
-  }
-#else /* rounded products would be off by more than a unit */
-#define EIN_CUBE(n, T, f)                                                                          \
-  EIN_INLINE T ein_cube_##n(T x) { return pow##f(x, 3); }
-#endif
+  }                                                                                                \
+  EIN_INLINE T EIN_FUSES(ein_cube_##n, T x) { return ein_fused ? ein_cube_fused_##n(x) : pow##f(x, 3); }
 EIN_CUBE(f32, float, f)
 EIN_CUBE(f64, double, )
 #undef EIN_CUBE
@@ -358,7 +352,7 @@ EIN_INLINE double ein_f64_of_bits(uint64_t bits) {
 
 /* exp(x - n ln 2) - 1, for differences of at most half of ln 2, as the sum of *first and the result, which is
  * smaller. n times the larger part of ln 2, of 42 bits, is exact, and so is *first. */
-EIN_INLINE double ein_exp_rest_f64(double x, double n, double *first) {
+EIN_INLINE double EIN_FUSES(ein_exp_rest_f64, double x, double n, double *first) {
   double large = ein_fma_f64(-n, 0.6931471805598903, x), small = n * 5.497923018708371e-14, r = large - small;
   double p = 2.5000024639220488e-08;
   p = ein_fma_f64(p, r, 2.763030591718782e-07);
@@ -374,7 +368,7 @@ EIN_INLINE double ein_exp_rest_f64(double x, double n, double *first) {
   return ein_fma_f64(p, r * r, -small);
 }
 
-EIN_INLINE double ein_exp_f64(double x) {
+EIN_INLINE double EIN_FUSES(ein_exp_f64, double x) {
   const double shift = 6755399441057790.0; /* 1.5 * 2^52 + 2046 */
   const uint64_t most = UINT64_C(0x43380000000007FE) + 1025;
   uint64_t bits = ein_bits_f64(ein_fma_f64(x, 1.4426950408889634, shift)); /* n + 2046: can be halved as unsigned */
@@ -385,7 +379,7 @@ EIN_INLINE double ein_exp_f64(double x) {
   return x < -746.0 ? 0.0 : y;
 }
 
-EIN_INLINE double ein_log_f64(double x) {
+EIN_INLINE double EIN_FUSES(ein_log_f64, double x) {
   int tiny = x < 2.2250738585072014e-308; /* subnormal, zero or negative */
   double big = tiny ? x * 18014398509481984.0 : x;
   uint64_t bits = ein_bits_f64(big) + UINT64_C(0x00095F619980C433); /* the bits of 1 less those of sqrt(1/2) */
@@ -410,7 +404,7 @@ EIN_INLINE double ein_log_f64(double x) {
 
 /* Near 0 like that of floats; elsewhere 1 - 2 e / (1 + e), where e = exp -2|x|: few digits of the quotient
  * count. */
-EIN_INLINE double ein_tanh_f64(double x) {
+EIN_INLINE double EIN_FUSES(ein_tanh_f64, double x) {
   const double shift = 6755399441056767.0; /* 1.5 * 2^52 + 1023 */
   double a = x < 0 ? -x : x, z = x * x;
   double twice = a > 20.0 ? -40.0 : -a - a, biased = ein_fma_f64(twice, 1.4426950408889634, shift);

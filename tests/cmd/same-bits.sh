@@ -31,8 +31,7 @@ has __FMA__ && has __AVX2__ && versions=-O2
 
 # all NAME: with the instruction, where this machine has it; and without. What is compiled for any machine has both.
 all() {
-  case $1 in functions | wide) ;; *) bits "$1" ${versions:+"$versions"} ;; esac # their functions are made for any machine
-  bits "$1" "-O0 -march=native" "-O1 -march=native" "-O3 -march=native" "-O3 -march=native -ffp-contract=fast"
+  bits "$1" ${versions:+"$versions"} "-O0 -march=native" "-O1 -march=native" "-O3 -march=native" "-O3 -march=native -ffp-contract=fast"
   rm -rf "$1.first"
   bits "$1" "-O0 -DEIN_ONE_VERSION" "-O3 -DEIN_ONE_VERSION" "-O2 -DEIN_ONE_VERSION -ffp-contract=fast"
 }
@@ -48,8 +47,10 @@ inputs() { # DTYPE
 { inputs f32; echo 'output Z[i,j] = (B[i,j] - C[i,j] * A[i,j]) * B[i,j] + A[i,j] * C[i,j] * B[i,j]'; } >twice.ein
 { inputs f64; echo 'output Z[i,j] = A[i,j] * B[i,j] - C[i,j] * A[i,j] + (B[i,j] - A[i,j] * A[i,j])'; } >less.ein
 { inputs f32; echo 'output Z[i,k] = sum[j] A[i,j] * B[j,k]'; echo 'output s = sum[i,j] (A[i,j] * C[i,j] - B[i,j] * B[i,j])'; } >sums.ein
-{ inputs f32; echo 'output Z[i:38] = sum[j:3] (A[i+j,i+1] * B[j+1,2] + C[i+2,j+1] * C[j+3,i+1])'; echo 'output Y[i,j] = exp(A[i,j]) * B[i,j] + tanh(C[i,j]) * log(abs(A[i,j]))'; } >functions.ein
-{ inputs f64; echo 'output Y[i,j] = exp(A[i,j]) * B[i,j] - tanh(C[i,j]) * log(abs(A[i,j])) + sqrt(A[i,j] * A[i,j] + B[i,j] * B[i,j])'; } >wide.ein
+{ inputs f32; echo 'output Z[i:38] = sum[j:3] (A[i+j,i+1] * B[j+1,2] + C[i+2,j+1] * C[j+3,i+1])'; echo 'output Y[i,j] = exp(A[i,j]) * B[i,j] + tanh(C[i,j]) * log(abs(A[i,j]))'
+  echo 'output X[i,j] = sin(A[i,j]) * B[i,j] ^ 3 + erf(C[i,j]) * abs(A[i,j]) ^ C[i,j]'; } >functions.ein
+{ inputs f64; echo 'output Y[i,j] = exp(A[i,j]) * B[i,j] - tanh(C[i,j]) * log(abs(A[i,j])) + sqrt(A[i,j] * A[i,j] + B[i,j] * B[i,j])'
+  echo 'output Z[i,j] = sin(A[i,j]) * B[i,j] ^ 3 + erf(C[i,j]) * abs(A[i,j]) ^ C[i,j]'; } >wide.ein
 { inputs f16; echo 'output Y[i,j] = A[i,j] * B[i,j] + C[i,j]'; echo 'output s[i] = sum[j] A[i,j] * B[i,j]'; } >half.ein
 k=0
 for p in twice less sums functions wide half; do mine $((k += 1)) 2 && all $p; done

@@ -281,9 +281,8 @@ EIN_INLINE float EIN_FUSES(ein_pow_any_f32, float x, float y) {
   int whole = floor(b) == b, odd = whole & (b - 2.0 * floor(b * 0.5) == 1.0);
   double end = b < 0 ? (double)INFINITY : 0.0;
   r = a == 0 ? end : a == (double)INFINITY ? 1.0 / end : a == 1.0 ? 1.0 : r;
-  r = x < 0 ? (odd ? -r : whole ? r : (double)NAN) : r;
-  r = ((a == 0) & odd) ? copysign(r, (double)x) : r;
-  r = ((x == -(float)INFINITY) & !whole) ? fabs(1.0 / end) : r; /* positive, not NaN */
+  r = odd ? copysign(r, (double)x) : r;
+  r = ((x < 0) & (a < (double)INFINITY) & !whole) ? (double)NAN : r;
   r = ((x != x) | (y != y)) ? (double)NAN : r;
   return (float)(((y == 0) | (x == 1.0f)) ? 1.0 : r);
 }
@@ -431,9 +430,8 @@ EIN_INLINE double ein_pow_any_f64(double x, double y) {
   int whole = floor(y) == y, odd = whole & (y - 2.0 * floor(y * 0.5) == 1.0);
   double end = y < 0 ? far : 0.0, no_end = y < 0 ? 0.0 : far;
   r = a == 0 ? end : a == far ? no_end : a == 1.0 ? 1.0 : r;
-  r = x < 0 ? (odd ? -r : whole ? r : (double)NAN) : r;
-  r = ((a == 0) & odd) ? copysign(r, x) : r;
-  r = ((x == -far) & !whole) ? no_end : r; /* positive, not NaN */
+  r = odd ? copysign(r, x) : r;
+  r = ((x < 0) & (x > -far) & !whole) ? (double)NAN : r;
   r = ((x != x) | (y != y)) ? (double)NAN : r;
   return ((y == 0) | (x == 1.0)) ? 1.0 : r;
 }

@@ -172,7 +172,11 @@ static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *valu
   store_add(s, k->place, n, at, pack_units_put(t, value));
 }
 
-static const Expr *pack_value(Panel *t, const Pack *k) { return ex_shared(t->s, ex_of(t->e, k->of)); }
+static const Expr *pack_value(Panel *t, const Pack *k) {
+  if (k->line == NOWHERE) return ex_shared(t->s, ex_of(t->e, k->of));
+  const Expr *at = ex_sub(t->s, t->e->label[t->u.tile], t->u.lo);
+  return place_read(t->s, k->line, 1, &at);
+}
 
 /* Where the last vector of n lanes begins, overlapping whole ones before it, because compilers handle a remainder one
  * by one; n: there is no remainder. */
@@ -390,12 +394,29 @@ static void fill_tiles(Panel *t, Pack *k, Side *x, FillTile *f) {
   into(s, was);
 }
 
+/* Computes the values of a block's rows at one point, as whole vectors. A tile has too few rows for them, and one by one
+ * a value with a condition takes a branch. */
+static void line_compute(Panel *t, Pack *k, Side *x) {
+  Sched *s = t->s;
+  const Expr *rows = ex_mul(s, ex_int(s, x->units), ex_int(s, x->unit)), *size = t->p->stage->bound[x->tile];
+  uint32_t line = place_own(s, NULL, "line", (DType)k->of->dtype, 1, &rows), v = var_new(s, NULL, "l");
+  var_add(s, line, NULL);
+  const Expr *n = ex_min(s, ex_mul(s, x->tiles, ex_int(s, x->unit)), ex_sub(s, size, x->lo)), *l = var_read(s, v);
+  LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), n, 1, BIND_VECTOR)->body);
+  t->e->label[x->tile] = ex_add(s, x->lo, l);
+  store_add(s, line, 1, &l, pack_value(t, k));
+  into(s, was);
+  k->line = line;
+}
+
 /* Tile by tile along a line, for each point of the reduced labels. */
 static void fill_across(Panel *t, Pack *k, Side *x) {
   Sched *s = t->s;
   LoopBody *was = s->body;
   for (uint32_t i = 0; i < k->n_red; i++) pack_loop_red(t, k->lies[i], BIND_SEQ);
+  if (!k->lanes && x->flat == NO_LABEL && k->of->kind != EX_READ) line_compute(t, k, x);
   fill_tiles(t, k, x, fill_one);
+  k->line = NOWHERE;
   into(s, was);
 }
 

@@ -63,6 +63,7 @@ typedef struct Pack {
   uint32_t place, n_red, *red; /* NOWHERE: not packed, read in place; its reduced labels, in order */
   uint32_t *lies;            /* and in their storage order in the source */
   bool comes;                /* the next block's share is prefetched during this block's tiles */
+  uint32_t line;             /* while it is filled: its values at one point, computed ahead; NOWHERE: none */
 } Pack;
 
 /* Which execution units do a tile's operations (schedule/cpu/panels/units.c). */

@@ -103,7 +103,7 @@ static bool pack_add(Panel *t, const Expr *e, bool lanes) {
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].of == e) return true;
   if (t->n_pack == PACKS_MOST) return false;
-  t->pack[t->n_pack++] = (Pack){.of = e, .lanes = lanes};
+  t->pack[t->n_pack++] = (Pack){.of = e, .lanes = lanes, .line = NOWHERE};
   return true;
 }
 

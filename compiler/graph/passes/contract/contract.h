@@ -29,6 +29,7 @@ typedef struct Steps {
   const Expr *core[ORDER_OPERANDS];
   VEC(const Expr *) free;    /* factors that are applied to its result */
   bool whole;                /* the core is one step: there is no tree */
+  bool tested;               /* divides where some point satisfies the predicate */
   OrderProblem problem;
   OrderTree tree;
   double ops, held;
@@ -62,6 +63,8 @@ void facts_turns(Facts *f, const EinRegion *r, const Expr **turn);
 /* What is known at the product: the extents of these labels. The caller provides bound and turn, with room for all. */
 Facts product_facts(const Product *x, uint64_t labels, const Expr **bound, const Expr **turn);
 double product_points(const Product *x, uint64_t labels);
+/* Whether each read in it is in range for all values of its labels, even where other labels have none. */
+bool factor_total(Contract *c, const Product *x, const Expr *factor);
 /* Steps that are cheaper, or NULL. */
 Steps *steps_of(Contract *c, Product *x);
 EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p);

@@ -229,8 +229,7 @@ static bool in_range(Contract *c, const Product *x, const Expr *read, uint64_t l
   return true;
 }
 
-/* Whether each read is in range for all values of its labels, even where other labels have none. */
-static bool factor_total(Contract *c, const Product *x, const Expr *factor) {
+bool factor_total(Contract *c, const Product *x, const Expr *factor) {
   ExprNodes nodes = expr_nodes(c->scratch, factor, HAS_READ);
   for (const Expr *e; (e = expr_node(&nodes));)
     if (e->kind == EX_READ && (is_partial(x->input.at[e->i]) || !in_range(c, x, e, factor->labels))) return false;

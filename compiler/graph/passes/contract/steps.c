@@ -22,6 +22,18 @@ static bool may_end(Contract *c, const Product *x) {
   return prove_nonempty(c->b.old->exprs, &f, inner, where).verdict == PROVED;
 }
 
+/* Whether the result can be divided where a test says that a point is reduced: the predicate is such a test, if the labels
+ * that it leaves out have points. */
+static bool may_end_tested(Contract *c, const Product *x) {
+  uint64_t reduced = all_labels(x) & ~x->out;
+  if (!x->where || !(x->where_labels & reduced)) return false;
+  for (uint32_t k = 0; k < x->bound.len; k++)
+    if ((reduced & ~x->where_labels) >> k & 1 && (x->bound.at[k]->kind != EX_INT || x->bound.at[k]->i < 1)) return false;
+  for (uint32_t i = 0; i < x->divisor.len; i++)
+    if (!factor_total(c, x, x->divisor.at[i])) return false;
+  return true;
+}
+
 /* Decides which factors are applied to the core's result. Without a predicate the order of contraction places them. */
 static void share_out(Contract *c, Steps *p) {
   const Product *x = p->product;
@@ -61,6 +73,7 @@ static uint32_t order_labels(Arena *scratch, const Expr *body, uint64_t mask, ui
 }
 
 enum { STORE = 8, COPY = 8 };  /* the cost of storing and reading an element again, or copying it, in operations */
+#define TEST 0.125             /* the cost of a test at a point: bytes are combined, many at a time */
 
 static void pose(Arena *scratch, Steps *p) {
   const Product *x = p->product;
@@ -102,6 +115,10 @@ static void cost(Steps *p) {
       if (made) p->held += order_points(&p->problem, s->labels);
     }
   }
+  if (p->tested) {
+    p->ops += product_points(x, x->where_labels) * TEST;
+    p->held += product_points(x, x->where_labels & x->out);
+  }
   if (!has_end(p)) return;
   p->ops += product_points(x, x->out) * (p->free.len + x->divisor.len);
   p->held += order_points(&p->problem, p->problem.out);
@@ -110,7 +127,9 @@ static void cost(Steps *p) {
 Steps *steps_of(Contract *c, Product *x) {
   Steps *p = NEW(c->scratch, Steps);
   p->product = x;
-  if (x->factor.len > ORDER_OPERANDS || (x->divisor.len && !may_end(c, x))) return NULL;
+  if (x->factor.len > ORDER_OPERANDS) return NULL;
+  p->tested = x->divisor.len && !may_end(c, x);
+  if (p->tested && !may_end_tested(c, x)) return NULL;
   share_out(c, p);
   p->whole = p->n < 2 || !x->reads_anywhere;
   if (!p->n || (p->whole && !has_end(p)) || (p->whole && x->joined.len)) return NULL;
@@ -155,7 +174,8 @@ static EinNode *make_vertex(
   const Expr *to[ORDER_LABELS] = {0}, *bound[ORDER_LABELS];
   Str label[ORDER_LABELS];
   uint32_t order[ORDER_LABELS];
-  EinSum s = {.n_out = labels_count(out), .n_red = labels_count(red), .acc = root->sum->acc};
+  bool test = body->dtype == DT_BOOL && root->sum->acc != DT_BOOL; /* whether there is a point */
+  EinSum s = {.n_out = labels_count(out), .n_red = labels_count(red), .acc = test ? DT_BOOL : root->sum->acc};
   if (axis)
     for (uint32_t k = 0; k < s.n_out; k++) order[k] = axis[k];
   else
@@ -167,7 +187,7 @@ static EinNode *make_vertex(
     label[k] = x->label.at[order[k]];
   }
   s.dtype = read ? s.acc : root->sum->dtype;
-  s.reducer = red || where ? root->sum->reducer : RED_NONE;
+  s.reducer = test ? RED_ANY : red || where ? root->sum->reducer : RED_NONE;
   s.body = expr_relabel(g->exprs, body, x->bound.len, to);
   if (where) s.where = expr_relabel(g->exprs, where, x->bound.len, to);
   if (!read) return rebuild_vertex(&e->c->b, e->region, root, &s, bound, label, e->slot.at);
@@ -240,6 +260,15 @@ static const Expr *some_early(Emit *e, uint64_t late) {
   return all;
 }
 
+/* Tests whether a point satisfies the predicate, for each value of its output labels. */
+static const Expr *some_where(Emit *e) {
+  const Product *x = e->product;
+  const Expr *read;
+  make_vertex(e, expr_bool(e->c->b.g->exprs, true), x->where, x->where_labels & x->out, x->where_labels & ~x->out, NULL,
+      &read);
+  return read;
+}
+
 EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p) {
   const Product *x = p->product;
   Exprs *pool = c->b.g->exprs;
@@ -248,7 +277,7 @@ EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p) {
   const Expr *body = core_body(&e);
   uint64_t out = p->problem.out, red = all_labels(x) & ~x->out;
   if (!p->whole) red = p->tree.node[p->tree.n - 1].space & ~out;
-  const Expr *some = some_early(&e, red);
+  const Expr *some = p->tested ? some_where(&e) : some_early(&e, red);
   const Expr *nothing = some ? reducer_identity(pool, x->root->sum) : NULL;
   if (!has_end(p) && some && !red && !x->where) body = expr_select(pool, some, body, nothing), some = NULL;
   if (!has_end(p) && !some) return make_vertex(&e, body, x->where, out, red, NULL, NULL);

@@ -444,6 +444,13 @@ static void ends(void) {
   refused("a name twice", "Z = 1\nZ = 2", "defined twice");
   Run r = run_with(NULL, "Z[i:1000] = sum[j:1000] i * j", 10000);
   OK(!r.ok && strstr(r.why, "too much work"), "work is bounded");
+  OK(r.e.work < 5000, "what would take 100 times as much ends early: %lld", (long long)r.e.work);
+  arena_free(r.arena);
+  r = run_with(NULL, "Z[i:100] = sum[j:100 where j >= i] i * j", 100000);
+  OK(r.ok && r.e.work > 50000, "points that take less and less are not too much: %lld", (long long)r.e.work);
+  arena_free(r.arena);
+  r = run_with(NULL, "Z[i:100] = sum[j:100 where j >= i] i * j", 50000);
+  OK(!r.ok && r.e.work > 50000, "what takes little more than it may ends there: %lld", (long long)r.e.work);
   arena_free(r.arena);
   r = run_with(NULL, "input X[i:2] : f32 = 1\nY[i] = X[i]\noutput Z = 2\noutput Y", 0);
   OK(r.ok && tensor(&r, "X")->input && !tensor(&r, "X")->output && tensor(&r, "Y")->output &&

@@ -32,10 +32,11 @@ typedef struct AstEval {
   const Exprs *exprs;        /* the pool with the loaded C functions; NULL: there are none */
   VEC(AstTensor *) tensors;  /* the result, in order of definition */
   int64_t max_points;        /* the most work units, about one per evaluated node; 0: 2^26 */
+  int64_t work;              /* the result: the units that were spent */
 } AstEval;
 
 /* Returns false with *why and *where if the program uses something unsupported, is wrong, lacks a value somewhere, or
- * is too much work; tensors then holds what came before. The program must have parsed without complaint. */
+ * is too much work, which it may say as soon as a tensor's first points have taken far too much; tensors then holds what came before. The program must have parsed without complaint. */
 bool ast_eval(AstEval *e, const char **why, Span *where);
 
 #endif

@@ -2,7 +2,7 @@
  * point. */
 #include "ast_eval_scope.h"
 
-enum { MAX_AXES = 64 };
+enum { MAX_AXES = 64, EARLY = 16, BEYOND = 4 };
 
 static AstGlobal *define(AstRun *r, AstName name) {
   AstGlobal *g = NEW(r->arena, AstGlobal);
@@ -18,6 +18,7 @@ typedef struct Filling { /* a tensor under construction: labels in row-major ord
   AstScope *scope;
   AstLabels labels;
   Span at;
+  int64_t from, done;  /* the work before it; points that are filled */
 } Filling;
 
 static void fill_axis(AstRun *r, Filling *f, AstLabels labels) {
@@ -45,6 +46,15 @@ static void left_labels(AstRun *r, Filling *f, const AstItem *it, AstLabels *out
   vec_push(r->arena, *out, l);
 }
 
+/* Whether a tensor will take far more than the work that is left, if its other points take what those before took: so
+ * what will fail fails early. Points may take more or less than others, which the factor allows for. */
+static bool too_far(const AstRun *r, const Filling *f) {
+  int64_t spent = r->work - f->from;
+  if (spent < r->limit / EARLY) return false;
+  double ahead = (double)spent / (double)f->done * (double)(f->t->count - f->done);
+  return ahead > (double)BEYOND * (double)r->limit;
+}
+
 static void fill_over(AstRun *r, Filling *f, uint32_t k, const AstPoint *point, int64_t flat) {
   if (k < f->labels.len) {
     int64_t n = ast_label_size(r, f->labels.at[k], f->at);
@@ -56,6 +66,8 @@ static void fill_over(AstRun *r, Filling *f, uint32_t k, const AstPoint *point, 
   if (x.none && !r->why)
     ast_fail(r, f->e->span, "%s has no value at place %lld", f->t->name->s, (long long)flat);
   if (!r->why) f->t->at[flat] = ast_coerce(r, x, f->t->dtype, f->e->span).v;
+  f->done++;
+  if (!r->why && too_far(r, f)) ast_fail(r, f->e->span, "too much work for the AST evaluator");
 }
 
 static AstTensor *tensor_new(AstRun *r, Str name, uint32_t rank) {
@@ -72,7 +84,7 @@ static void tensor_done(AstRun *r, AstName name, AstTensor *t) {
 
 static void equation(AstRun *r, const AstStmt *st) {
   AstScope *s = ast_scope_new(r, NULL);
-  Filling f = {tensor_new(r, st->name.s, st->items.len), st->e, s, {0}, st->span};
+  Filling f = {.t = tensor_new(r, st->name.s, st->items.len), .e = st->e, .scope = s, .at = st->span};
   AstLabels axis[MAX_AXES] = {0};
   if (st->items.len > MAX_AXES) ast_fail(r, st->span, "too many axes");
   for (uint32_t i = 0; i < st->items.len && !r->why; i++)
@@ -84,6 +96,7 @@ static void equation(AstRun *r, const AstStmt *st) {
   f.t->output = st->output;
   if (r->why) return;
   f.t->at = NEW_ARRAY(r->arena, Value, f.t->count);
+  f.from = r->work;
   fill_over(r, &f, 0, NULL, 0);
   tensor_done(r, st->name, f.t);
 }
@@ -91,7 +104,7 @@ static void equation(AstRun *r, const AstStmt *st) {
 static void declaration(AstRun *r, const AstStmt *st, const AstDecl *d) {
   AstEval *e = r->e;
   AstScope *s = ast_scope_new(r, NULL);
-  Filling f = {tensor_new(r, d->name.s, d->items.len), st->e, s, {0}, d->span};
+  Filling f = {.t = tensor_new(r, d->name.s, d->items.len), .e = st->e, .scope = s, .at = d->span, .from = r->work};
   f.t->dtype = st->dtype < 0 ? DT_F32 : (DType)st->dtype;
   f.t->input = true;
   for (uint32_t i = 0; i < d->items.len && !r->why; i++) {
@@ -192,6 +205,7 @@ bool ast_eval(AstEval *e, const char **why, Span *where) {
     if (f->broken) ast_fail(&r, (Span){.src = f->src}, "the program did not parse");
     for (uint32_t i = 0; i < f->stmts.len && !r.why; i++) statement(&r, f->stmts.at[i]);
   }
+  e->work = r.work;
   *why = r.why;
   *where = r.where;
   return !r.why;

@@ -19,7 +19,7 @@ none() { # it is not even opened
 cuda() { # CODE WORD...
   code=$1
   shift
-  want "$code" "$EIN" "$@" --target=cuda
+  want "$code" "$EIN" "$@" --target=cuda --flags=-O0
 }
 looked=0
 # NAME TEXT WORD...: the program on stdin goes so often to the library, and is right; its products come back from the text of loops
@@ -29,7 +29,7 @@ goes() {
   cat >"$name.ein"
   looked=$((looked + 1))
   [ "$name" = nn13 ] || mine $looked 2 || return
-  cuda 0 verify "$name.ein" --flags=-O1 "$@"
+  cuda 0 verify "$name.ein" "$@"
   made "$text"
   want 0 "$EIN" build "$name.ein" --target=cuda --stop=loop -o "$name.loop"
   want 0 "$EIN" build "$name.loop" --target=cuda --stop=loop -o again.loop
@@ -128,15 +128,15 @@ none
 
 # Which of the two it is, and how it is asked for.
 with() { # SETTING PROGRAM SAYS MADE
-  want 0 env "$1" "$EIN" run "$2.ein" -v --target=cuda A=randn:seed=1 B=randn:seed=2 ${5:+$5}
+  want 0 env "$1" "$EIN" run "$2.ein" -v --target=cuda --flags=-O0 A=randn:seed=1 B=randn:seed=2 ${5:+$5}
   says "$3"
   made "$4"
 }
 with EIN_CUBLAS=on mixed 'products: by cuBLAS 13.0' '1 products'
-want 0 env EIN_CUBLAS=off "$EIN" run mixed.ein -v --target=cuda A=randn:seed=1 B=randn:seed=2
+want 0 env EIN_CUBLAS=off "$EIN" run mixed.ein -v --target=cuda --flags=-O0 A=randn:seed=1 B=randn:seed=2
 says "products: by kernels of ein's own, for EIN_CUBLAS is off"
 none
-want 0 env EIN_CUBLAS=off "$EIN" verify behind.ein --target=cuda A=randn:seed=1 B=randn:seed=2 T=randn:seed=3 X=randn:seed=4 h0=randn:seed=5
+want 0 env EIN_CUBLAS=off "$EIN" verify behind.ein --target=cuda --flags=-O0 A=randn:seed=1 B=randn:seed=2 T=randn:seed=3 X=randn:seed=4 h0=randn:seed=5
 none
 with NVIDIA_TF32_OVERRIDE=1 nn13 'but for those of f32: NVIDIA_TF32_OVERRIDE is set' '0 products'
 with NVIDIA_TF32_OVERRIDE=0 nn13 'products: by cuBLAS 13.0' '1 products'

@@ -38,9 +38,9 @@ repeat q < 100 until sum[i] y[i] > 1000 {
 output Y[i] = z[i] + y[i]
 output q
 END
-want 0 "$EIN" verify turns.ein X=iota --target=cuda
+want 0 "$EIN" verify turns.ein X=iota --target=cuda --flags=-O0
 did 'graphs: [1-9][0-9]* made, [1-9]'
-want 0 "$EIN" run turns.ein X=iota --target=cuda -v
+want 0 "$EIN" run turns.ein X=iota --target=cuda --flags=-O0 -v
 says 'launches one by one'
 few=$(sed -n 's/.*: \([0-9]*\) launches one by one, .*/\1/p' err)
 cp out once
@@ -48,18 +48,18 @@ did 'graphs: [1-9][0-9]* made, [1-9]'
 plain() { # the last run had the same output
   cmp -s out once || wrong "other numbers: $line"
 }
-EIN_CUDA_GRAPHS=off want 0 "$EIN" run turns.ein X=iota --target=cuda -v
+EIN_CUDA_GRAPHS=off want 0 "$EIN" run turns.ein X=iota --target=cuda --flags=-O0 -v
 says ' 0 graphs made, 0 launched'
 many=$(sed -n 's/.*: \([0-9]*\) launches one by one, .*/\1/p' err)
 plain
 did 'graphs: 0 made, 0 launched, 0 kernels told'
 [ "$((2 * few))" -lt "$many" ] || wrong "of $many launches $few are left"
 for fails in capture=1 graph=1 graph=2 graph-set=1 graph-full=2; do
-  EIN_STANDIN=$fails want 0 "$EIN" run turns.ein X=iota --target=cuda
+  EIN_STANDIN=$fails want 0 "$EIN" run turns.ein X=iota --target=cuda --flags=-O0
   plain
   did ''
 done
-EIN_STANDIN=graph-launch=2 want 4 "$EIN" run turns.ein X=iota --target=cuda
+EIN_STANDIN=graph-launch=2 want 4 "$EIN" run turns.ein X=iota --target=cuda --flags=-O0
 says ', or one before it, failed: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS); this process'
 did ''
 
@@ -67,7 +67,7 @@ did ''
 mkdir -p old
 cp "$standin"/lib*.so.1 "$standin"/lib*.so.13 old
 sed 's/cuGraphExecKernelNodeSetParams/cuGraphExecKernelNodeGetNone00/g' "$standin/libcuda.so.1" >old/libcuda.so.1
-LD_LIBRARY_PATH=$work/old want 0 "$EIN" run turns.ein X=iota --target=cuda
+LD_LIBRARY_PATH=$work/old want 0 "$EIN" run turns.ein X=iota --target=cuda --flags=-O0
 plain
 did 'graphs: 0 made, 0 launched'
 
@@ -110,13 +110,13 @@ output t
 END
 # A number of turns that is constant, or depends only on sizes and outer turns, is not read from the device. Only the outputs and, once, the faults are.
 rm -f "$EIN_STANDIN_REPORT"
-want 0 "$EIN" verify loop.ein -D T=4 x=iota w=iota --target=cuda
+want 0 "$EIN" verify loop.ein -D T=4 x=iota w=iota --target=cuda --flags=-O0
 did ''
-want 0 "$EIN" run loop.ein -D T=4 x=iota w=iota --target=cuda -v
+want 0 "$EIN" run loop.ein -D T=4 x=iota w=iota --target=cuda --flags=-O0 -v
 says '528 bytes went there, 544 came back'
 did '; 6 waits' # for the faults, two outputs, and three at the end: what comes is waited for on the device
 # A turn whose value the host reads has one wait.
-want 0 "$EIN" run wait.ein x=iota --target=cuda
+want 0 "$EIN" run wait.ein x=iota --target=cuda --flags=-O0
 shows 'z[k:128]'
 did '; 9 waits' # for four turns, the faults, the output, and three at the end
 # A number of turns that depends on the counter of a finished repeat is read.
@@ -143,7 +143,7 @@ want 0 "$EIN" build over.task --emit=cuda
 [ "$(grep -c '(int64_t turns = ein_cuda_i64(ctx, 4);' out)" = 1 ] || wrong "a counter is used after its repeat"
 want 0 "$EIN" run over.task X=iota --target=c
 cp out once
-want 0 "$EIN" run over.task X=iota --target=cuda
+want 0 "$EIN" run over.task X=iota --target=cuda --flags=-O0
 cmp -s out once || wrong "other numbers: $line"
 want 0 "$EIN" build step.ein --target=cuda --lib -o lib/ --flags=-O1
 want 0 "$EIN" build loop.ein --target=cuda --lib -o lib/ --flags=-O1

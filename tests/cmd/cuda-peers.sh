@@ -9,6 +9,7 @@ unset LD_LIBRARY_PATH # a C compiler and mpirun do without them
 EIN_STANDIN_NCCL=$work/nccl TMPDIR=$work
 export EIN_STANDIN_NCCL TMPDIR
 on_devices() { LD_LIBRARY_PATH=$standin timeout 120 "$@"; }
+on="--target=cuda --flags=-O0" # of the code around the kernels, which takes longest to compile
 by_nccl() { EIN_NCCL=on on_devices "$@"; }
 
 given_back() { # what the driver and NCCL gave, and the messages
@@ -78,8 +79,8 @@ for f in moves turns places; do
     mine $((k += 1)) 3 || continue
     line="$f on $n devices"
     rm -rf on off
-    EIN_STANDIN=devices=$n by_nccl "$EIN" run $f.ein --target=cuda -n $n -v -o all=on/ >out 2>on.err || wrong "$line: $(grep -m 1 -E 'error|stand-in' on.err)"
-    EIN_STANDIN=devices=$n on_devices "$EIN" run $f.ein --target=cuda -n $n -v -o all=off/ >out 2>off.err || wrong "$line: $(cat off.err)"
+    EIN_STANDIN=devices=$n by_nccl "$EIN" run $f.ein $on -n $n -v -o all=on/ >out 2>on.err || wrong "$line: $(grep -m 1 -E 'error|stand-in' on.err)"
+    EIN_STANDIN=devices=$n on_devices "$EIN" run $f.ein $on -n $n -v -o all=off/ >out 2>off.err || wrong "$line: $(cat off.err)"
     grep -q 'moves go over the host: EIN_NCCL is off; 0 bytes came so' off.err || wrong "$line: without NCCL: $(cat off.err)"
     compare $f $n
     given_back
@@ -89,7 +90,7 @@ done
 line='without a wait'
 # It is only seen if that is not made yet by then.
 for try in 1 2 3 4 5 6 7 8; do
-  EIN_STANDIN=devices=2,no-wait=2 by_nccl "$EIN" run moves.ein --target=cuda -n 2 >out 2>err
+  EIN_STANDIN=devices=2,no-wait=2 by_nccl "$EIN" run moves.ein $on -n 2 >out 2>err
   rm -rf nccl "$EIN_STANDIN_REPORT" standin-nccl-*
   grep -q 'stand-in: .* is not ordered after' err && break
 done
@@ -97,7 +98,7 @@ grep -q 'stand-in: .* is not ordered after' err || wrong "$line: $(cat err)"
 
 # Where NCCL cannot be used, the run is the same, and says so.
 says_why() { # DEVICES:WHAT TEXT
-  EIN_STANDIN=devices=$1 by_nccl "$EIN" run turns.ein --target=cuda -n 3 -v -o all=other/ >out 2>err || wrong "$1: $(cat err)"
+  EIN_STANDIN=devices=$1 by_nccl "$EIN" run turns.ein $on -n 3 -v -o all=other/ >out 2>err || wrong "$1: $(cat err)"
   diff -r turns-eval other >told || wrong "$1: other values"
   [ "$(grep -c "moves go over the host: $2; 0 bytes came so" err)" = 3 ] || wrong "$1: $(cat err)"
   line=$1
@@ -107,7 +108,7 @@ says_why 2 'site 2 shares its device with another one'
 says_why 3,nccl-begin=2 'site [0-2] cannot start NCCL: unhandled system error'
 says_why 3,nccl-id=1 'site 0 cannot start NCCL: unhandled system error'
 printf 'input X[i:12] : i64 = i\noutput s = sum[i] X[i]\n' >sum.ein
-by_nccl "$EIN" run sum.ein --target=cuda -n 1 -v >out 2>err
+by_nccl "$EIN" run sum.ein $on -n 1 -v >out 2>err
 ! grep -q NCCL err || wrong "one site speaks of NCCL: $(cat err)"
 
 # NCCL fails, or a site does: all end, and everything is given back.
@@ -116,7 +117,7 @@ i=0
 for what in nccl-group=1 nccl-group=4 nccl-group=9 nccl-lost=2 nccl-lost=7 alloc=4 alloc=6 alloc=8 launch=2 launch=9 launch=17; do
   mine $((at += 1)) 2 || continue
   line="$what"
-  EIN_STANDIN=devices=3,$what by_nccl "$EIN" run moves.ein --target=cuda -n 3 >out 2>err
+  EIN_STANDIN=devices=3,$what by_nccl "$EIN" run moves.ein $on -n 3 >out 2>err
   code=$?
   [ $code = 4 ] && grep -qE 'site [0-2]: (no memory|CUDA: |NCCL: .*; EIN_NCCL=off does without)' err || wrong "$line: exit code $code: $(cat err)"
   [ $code = 4 ] && i=$((i + 1))
@@ -132,21 +133,21 @@ for n in 2 4; do
     mine $((k += 1)) 3 || continue
     line="$f in $n processes"
     rm -rf on off
-    EIN_NCCL=on EIN_STANDIN=devices=4 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n $n "$EIN" run $f.ein --target=cuda -v -o all=on/ >out 2>on.err || wrong "$line: $(cat on.err)"
-    EIN_STANDIN=devices=4 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n $n "$EIN" run $f.ein --target=cuda -v -o all=off/ >out 2>off.err || wrong "$line: $(cat off.err)"
+    EIN_NCCL=on EIN_STANDIN=devices=4 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n $n "$EIN" run $f.ein $on -v -o all=on/ >out 2>on.err || wrong "$line: $(cat on.err)"
+    EIN_STANDIN=devices=4 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n $n "$EIN" run $f.ein $on -v -o all=off/ >out 2>off.err || wrong "$line: $(cat off.err)"
     compare $f $n
     given_back
   done
 done
 line='two versions of NCCL'
-EIN_NCCL=on LD_LIBRARY_PATH=$standin timeout 120 mpirun -n 1 env EIN_STANDIN=devices=2 "$EIN" run turns.ein --target=cuda -v -o all=other/ : \
-  -n 1 env EIN_STANDIN=devices=2,nccl-version=20000 "$EIN" run turns.ein --target=cuda -v -o all=other/ >out 2>err || wrong "$line: $(cat err)"
+EIN_NCCL=on LD_LIBRARY_PATH=$standin timeout 120 mpirun -n 1 env EIN_STANDIN=devices=2 "$EIN" run turns.ein $on -v -o all=other/ : \
+  -n 1 env EIN_STANDIN=devices=2,nccl-version=20000 "$EIN" run turns.ein $on -v -o all=other/ >out 2>err || wrong "$line: $(cat err)"
 [ "$(grep -c 'moves go over the host: site 1 has another version of NCCL than site 0; 0' err)" = 2 ] || wrong "$line: $(cat err)"
 diff -r turns-eval other >told || wrong "$line: other values"
 given_back
 line='one process fails'
-EIN_NCCL=on LD_LIBRARY_PATH=$standin timeout 120 mpirun -n 1 env EIN_STANDIN=devices=2 "$EIN" run turns.ein --target=cuda : \
-  -n 1 env EIN_STANDIN=devices=2,nccl-group=3 "$EIN" run turns.ein --target=cuda >out 2>err
+EIN_NCCL=on LD_LIBRARY_PATH=$standin timeout 120 mpirun -n 1 env EIN_STANDIN=devices=2 "$EIN" run turns.ein $on : \
+  -n 1 env EIN_STANDIN=devices=2,nccl-group=3 "$EIN" run turns.ein $on >out 2>err
 [ $? = 4 ] && grep -q 'site 1: NCCL: .*: unhandled system error' err || wrong "$line: $(cat err)"
 rm -rf nccl "$EIN_STANDIN_REPORT" standin-nccl-*
 

@@ -40,14 +40,14 @@ repeat t < 2 {
 }
 output Y[i, j] = C[i, j] / (1 + s[i])
 END2
-want 0 "$EIN" run twins.ein --target=cuda X=iota -v -o Y=plain.npy
+want 0 "$EIN" run twins.ein --target=cuda --flags=-O0 X=iota -v -o Y=plain.npy
 ! grep -q ranges err || wrong 'ranges without a profiler'
 went=$(sed -n 's/.*; \([0-9]* bytes went there, .*\)/\1/p' err)
 at() { echo "$1 (twins.ein:$2)"; }
 rows="$(at A 4)|$(at B 5)|$(at C 6)|$(at 'a step' 7)|$(at s 8)|$(at s 9)|$(at s 9)|$(at Y 11)"
 IFS='|'
 for blas in on off; do
-  EIN_CUBLAS=$blas traced 0 "$EIN" run twins.ein --target=cuda X=iota -v -o Y=traced.npy
+  EIN_CUBLAS=$blas traced 0 "$EIN" run twins.ein --target=cuda --flags=-O0 X=iota -v -o Y=traced.npy
   says '11 ranges for the profiler that NVTX_INJECTION64_PATH names'
   says "$went"
   cmp -s plain.npy traced.npy || [ $blas = off ] || wrong 'other numbers with a profiler'
@@ -55,7 +55,7 @@ for blas in on off; do
   told "$(at W 3)" "$(at X 2) to the device" $rows "$(at Y 11) to the host"
   [ $blas = on ] || every
 done
-traced 0 "$EIN" run twins.ein --target=cuda X=iota W=iota
+traced 0 "$EIN" run twins.ein --target=cuda --flags=-O0 X=iota W=iota
 # shellcheck disable=SC2086
 told "$(at X 2) to the device" "$(at W 3) to the device" $rows "$(at Y 11) to the host"
 unset IFS
@@ -75,9 +75,9 @@ output Y[i, j] = s[i, j] + r[i, j]
 END2
 want 0 "$EIN" plan long.ein --target=cuda --format=json -o plan.json
 least=$(python3 -c 'import json; print(json.load(open("plan.json"))["device"]["least_bytes"])')
-want 0 "$EIN" run long.ein --target=cuda X=iota V=randint:lo=0:hi=9:seed=1 -o Y=plain.npy
+want 0 "$EIN" run long.ein --target=cuda --flags=-O0 X=iota V=randint:lo=0:hi=9:seed=1 -o Y=plain.npy
 for memory in '' "$least"; do
-  EIN_CUDA_MEMORY=$memory traced 0 "$EIN" run long.ein --target=cuda X=iota V=randint:lo=0:hi=9:seed=1 -v -o Y=traced.npy
+  EIN_CUDA_MEMORY=$memory traced 0 "$EIN" run long.ein --target=cuda --flags=-O0 X=iota V=randint:lo=0:hi=9:seed=1 -v -o Y=traced.npy
   cmp -s plain.npy traced.npy || wrong "other numbers with a profiler: $line"
   every
   [ "$(grep -c '(long.ein:8)$' ranges)" -ge 30 ] || wrong "a repeat's row has fewer ranges than turns: $line"
@@ -86,13 +86,13 @@ done
 [ "$(grep -c ' to the device$' ranges)" -gt 9 ] || wrong "the run does not spill: $(cat err)"
 
 # Sites: each is a thread, with ranges of its own.
-traced 0 "$EIN" run twins.ein --target=cuda X=iota -n 3
+traced 0 "$EIN" run twins.ein --target=cuda --flags=-O0 X=iota -n 3
 [ "$(cut -d' ' -f1 ranges | sort -u | tr '\n' ' ')" = '1 2 3 ' ] || wrong "not three threads: $line"
 for n in 1 2 3; do grep "^$n " ranges | grep -q ' [1-9][0-9]* kernels, 0 copies: C (twins.ein:6)$' || wrong "site $n does not tell of C: $line"; done
 every
 
 # Runs that fail, in a range and between ranges.
-EIN_CUBLAS=off EIN_STANDIN=launch=2 traced 4 "$EIN" run twins.ein --target=cuda X=iota
+EIN_CUBLAS=off EIN_STANDIN=launch=2 traced 4 "$EIN" run twins.ein --target=cuda --flags=-O0 X=iota
 [ -s ranges ] || wrong "a run that fails has no ranges: $line"
 cat >out_of.ein <<'END2'
 input p[i:4] : i64
@@ -100,7 +100,7 @@ input T[k:5] : f32
 a[i] = T[p[i]]
 output y[i] = a[i] * 2
 END2
-traced 1 "$EIN" run out_of.ein --target=cuda p=randint:lo=9:hi=10:seed=1 T=iota
+traced 1 "$EIN" run out_of.ein --target=cuda --flags=-O0 p=randint:lo=9:hi=10:seed=1 T=iota
 [ -s ranges ] || wrong "a run that fails has no ranges: $line"
 
 # A program of its own; a profiler that refuses, and one that is not there: the run is the same, and says so.
@@ -108,7 +108,7 @@ want 0 "$EIN" build twins.ein --target=cuda -o prog --flags=-O1
 traced 0 ./prog X=iota
 grep -q 'B (twins.ein:5)$' ranges || wrong 'a program has no ranges'
 for path in "$work/none.so" "$standin/libcuda.so.1" "$tool"; do
-  NVTX_INJECTION64_PATH=$path EIN_STANDIN=no-tool want 0 "$EIN" run twins.ein --target=cuda X=iota -v
+  NVTX_INJECTION64_PATH=$path EIN_STANDIN=no-tool want 0 "$EIN" run twins.ein --target=cuda --flags=-O0 X=iota -v
   says '0 ranges for the profiler that NVTX_INJECTION64_PATH names, which cannot be used'
 done
 finish

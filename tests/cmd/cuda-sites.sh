@@ -7,6 +7,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 look_alikes
 unset LD_LIBRARY_PATH # a C compiler and mpirun do without them
 on_devices() { LD_LIBRARY_PATH=$standin "$@"; }
+on="--target=cuda --flags=-O0" # of the code around the kernels, which takes longest to compile
 
 given_back() {
   grep -v 'left: 0 pieces of memory, 0 modules, 0 streams, 0 contexts' "$EIN_STANDIN_REPORT" >left && wrong "not all is given back: $(cat left): $line"
@@ -62,7 +63,7 @@ for f in moves turns places; do
       [ $n$devices = 31 ] || [ $n$devices = 41 ] && continue
       mine $((k += 1)) 2 || continue
       line="$f on $n sites, $devices devices"
-      EIN_STANDIN=devices=$devices on_devices "$EIN" run $f.ein --target=cuda -n $n -v -o all=$f-$n/ >out 2>err || wrong "$line: $(grep -m 1 -E 'error|emulation' err)"
+      EIN_STANDIN=devices=$devices on_devices "$EIN" run $f.ein $on -n $n -v -o all=$f-$n/ >out 2>err || wrong "$line: $(grep -m 1 -E 'error|emulation' err)"
       diff -r $f-eval $f-$n || wrong "$line: other values than the evaluator's"
       "$EIN" run $f.ein -n $n --target=eval -v >out 2>told
       plan=$(sed -n 's/.*: [0-9]* sites received \([0-9]*\) bytes/\1/p' told)
@@ -86,7 +87,7 @@ for what in alloc launch; do
   for k in 1 2 3 5 8 13 21 34; do
     mine $((at += 1)) 2 || continue
     line="$what=$k"
-    EIN_STANDIN=devices=2,$what=$k timeout 60 env LD_LIBRARY_PATH="$standin" "$EIN" run moves.ein --target=cuda -n 3 >out 2>err
+    EIN_STANDIN=devices=2,$what=$k timeout 60 env LD_LIBRARY_PATH="$standin" "$EIN" run moves.ein $on -n 3 >out 2>err
     code=$?
     [ $code = 4 ] || [ $code = 0 ] || wrong "$line: exit code $code: $(cat err)"
     [ $code = 4 ] && i=$((i + 1)) && { grep -qE 'site [0-2]: (no memory|CUDA: )' err || wrong "$line: $(cat err)"; }
@@ -103,7 +104,7 @@ output Y[i:12] = sum[j where j <= i] X[j] + i
 output Z[i] = Y[at[i]]
 END
 line="an index out of range"
-on_devices "$EIN" run range.ein --target=cuda -n 3 >out 2>err
+on_devices "$EIN" run range.ein $on -n 3 >out 2>err
 [ $? = 1 ] && grep -q '99 is out of range\|it is out of range' err || wrong "$line: $(cat err)"
 given_back
 
@@ -111,12 +112,12 @@ given_back
 mpi_builds
 [ "$failed" = 0 ] || finish
 line="under mpirun"
-EIN_STANDIN=devices=2 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n 3 "$EIN" run turns.ein --target=cuda -v -o all=mpi/ >out 2>err || wrong "$line: $(cat err)"
+EIN_STANDIN=devices=2 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n 3 "$EIN" run turns.ein $on -v -o all=mpi/ >out 2>err || wrong "$line: $(cat err)"
 diff -r turns-eval mpi || wrong "$line: other values than the evaluator's"
 grep -q '3 processes on a machine with 2 devices: they share them' err || wrong "$line: $(cat err)"
 # The first process says of each site what it has asked of its device; in one process it is the same.
 sed -n 's/.*\(site [0-9]*, on its device: \).*\(; [0-9]* bytes went there.*\)/\1\2/p' err >by-process
-EIN_STANDIN=devices=2 on_devices "$EIN" run turns.ein --target=cuda -n 3 -v -o all=once/ >out 2>err || wrong "$line: $(cat err)"
+EIN_STANDIN=devices=2 on_devices "$EIN" run turns.ein $on -n 3 -v -o all=once/ >out 2>err || wrong "$line: $(cat err)"
 sed -n 's/.*\(site [0-9]*, on its device: \).*\(; [0-9]* bytes went there.*\)/\1\2/p' err >by-site
 [ "$(grep -c bytes by-process)" = 3 ] && diff by-process by-site || wrong "$line: other bytes over the bus than in one process"
 given_back
@@ -127,7 +128,7 @@ for mixed in '--target=cuda .' '. --target=cuda'; do
   [ $? = 2 ] && grep -q 'process 1 runs with.* --target=cuda, and the first process with.*: all run on devices, or none' err || wrong "$line: $(cat err)"
 done
 [ -z "$(ls mixed 2>/dev/null)" ] || wrong "$line: there are results: $(ls mixed)"
-want 0 env LD_LIBRARY_PATH="$standin" "$EIN" build moves.ein --target=cuda -n 2,3 -o prog
+want 0 env LD_LIBRARY_PATH="$standin" "$EIN" build moves.ein $on -n 2,3 -o prog
 for n in 2 3; do
   line="a program for $n"
   EIN_STANDIN=devices=2 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n $n ./prog -o all=built-$n/ >out 2>err || wrong "$line: $(cat err)"
@@ -136,7 +137,7 @@ for n in 2 3; do
 done
 EIN_STANDIN=no-device LD_LIBRARY_PATH=$standin timeout 60 mpirun -n 2 ./prog >out 2>err && wrong "a run without a device"
 grep -q 'no CUDA device' err || wrong "without a device: $(cat err)"
-want 0 env LD_LIBRARY_PATH="$standin" "$EIN" build moves.ein --target=cuda -n 2 --lib -o lib
+want 0 env LD_LIBRARY_PATH="$standin" "$EIN" build moves.ein $on -n 2 --lib -o lib
 [ -f lib/moves_2.c ] && [ -f lib/moves_mpi.h ] || wrong "the library lacks files: $(ls lib)"
 want 2 "$EIN" build moves.ein --target=cuda -n 2 --emit=cuda
 says '--emit is for one site'

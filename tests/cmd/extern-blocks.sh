@@ -140,10 +140,10 @@ for how in --target=jit "--target=c -n 3" "--target=jit -n 2" "--target=c --roun
 done
 
 # programs and libraries contain the source
-want 0 "$EIN" build gemm.ein -o prog
+want 0 "$EIN" build gemm.ein -o prog --flags=-O0
 want 0 env EIN_TEST_SAYS=1 ./prog
 says "called for 7 by 5 by 10"
-want 0 "$EIN" build gemm.ein --lib -o lib/
+want 0 "$EIN" build gemm.ein --lib -o lib/ --flags=-O0
 [ -f lib/gemm_extern0_gemm.c ] || wrong "the source is not in the library"
 cat >caller.c <<'END'
 #include <stdio.h>

@@ -31,9 +31,9 @@ for pin in C:i=4 C:k=4 C:i=2,j=2; do
   want 0 "$EIN" run product.ein --target=c -n 4 --pin $pin
   shows "C[i:60, j:36] : f64"
 done
-want 0 "$EIN" build product.ein -o product
+want 0 "$EIN" build product.ein -o product --flags=-O0
 want 0 ./product
-want 0 "$EIN" build product.ein --lib -o lib/
+want 0 "$EIN" build product.ein --lib -o lib/ --flags=-O0
 grep -q -- "$library" lib/product.pc || wrong "the library is missing in the pkg-config file"
 
 # the same as texts of the algebra, with the function as a join's kernel

@@ -28,7 +28,7 @@ for cut in i k; do
   want 0 "$EIN" run rows.ein --np 2 --pin z:$cut=2
   cmp -s out by_eval || wrong "ein run --np has a different result, cut along $cut"
   [ "$(grep -c '^called for' err)" = 2 ] || wrong "it is not called by each of two processes, cut along $cut"
-  want 0 "$EIN" build rows.ein --target=mpi -n 2 --pin z:$cut=2 -o rows
+  want 0 "$EIN" build rows.ein --target=mpi -n 2 --pin z:$cut=2 -o rows --flags=-O0
   want 0 ranks 2 ./rows
   cmp -s out by_eval || wrong "the program has a different result, cut along $cut"
 done

@@ -78,21 +78,21 @@ done
 cmp -s cost1.json cost1000.json && wrong "the cost of a function counts nowhere"
 
 # programs and libraries
-want 0 "$EIN" build prog.ein -o prog
+want 0 "$EIN" build prog.ein -o prog --flags=-O0
 want 0 ./prog
 shows "M : f64 = 121.0"
 want 1 "$EIN" build prog.ein --lib -o lib/
 says "includes sub/more.h: what goes into a library is one file"
 sed -i 's/#include "more.h"/#define SCALE 100/' sub/more.c
-want 0 "$EIN" build prog.ein --lib -o lib/
+want 0 "$EIN" build prog.ein --lib -o lib/ --flags=-O0
 grep -q "'prog_extern0_more.c'" lib/meson.build || wrong "the source is missing in meson.build"
 nm lib/libprog.a | grep -q ' T shifted' || wrong "the archive lacks the function"
 grep -q '"symbol": *"shifted"' lib/prog.json || wrong "the function is missing in the manifest"
-want 0 "$EIN" build prog.ein --lib --shared -o shared/
+want 0 "$EIN" build prog.ein --lib --shared -o shared/ --flags=-O0
 echo 'extern def y0(x : f64) : f64 = "y0" from "-lm"
 input X[i:3] : f64 = i + 1
 output Y[i] = y0(X[i])' >bessel.ein
-want 0 "$EIN" build bessel.ein --lib -o lib/
+want 0 "$EIN" build bessel.ein --lib -o lib/ --flags=-O0
 grep -q -- '-lbessel.* -lm' lib/bessel.pc || wrong "the library is missing in the pkg-config file"
 want 2 "$EIN" build bessel.ein --prefix y0 -o prog
 says "--prefix gives another"
@@ -104,7 +104,7 @@ output Y = shifted(2, 3)" >object.ein
     want 0 "$EIN" run object.ein --target=$target
     shows "Y : f64 = 302.0"
   done
-  want 0 "$EIN" build object.ein -o object
+  want 0 "$EIN" build object.ein -o object --flags=-O0
   want 0 ./object
   shows "Y : f64 = 302.0"
   want 1 "$EIN" build object.ein --lib -o lib/

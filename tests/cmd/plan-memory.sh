@@ -46,7 +46,7 @@ want 0 "$EIN" plan grad.ein --plan=little.plan --certificate c.json --roundtrip 
 grep -q '^room 1048576$' again.plan || wrong "the written plan has no room"
 want 0 python3 "$root/share/check_plan.py" c.json
 shows "memory  checked: $rounds "
-want 0 "$EIN" build grad.ein --plan=little.plan -n 8 --target=mpi --lib -o lib/
+want 0 "$EIN" build grad.ein --plan=little.plan -n 8 --target=mpi --lib -o lib/ --flags=-O0
 grep -rq 'ein_staged, 1048576};' lib || wrong "the tables have another room"
 
 # A limit between the two: the plan stays, and has as much room as the limit allows.

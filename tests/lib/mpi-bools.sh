@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
   return 0;
 }
 END
-want 0 "$EIN" build x.ein --target=mpi -n 2 --lib -o lib/
+want 0 "$EIN" build x.ein --target=mpi -n 2 --lib -o lib/ --flags=-O0
 "$EIN" build x.ein -n 2 --stop=task | grep -q 'move .* named B' || wrong "B is not moved: the test is void"
 want 0 mpicc -Ilib caller.c lib/*.c -o caller -lm -lpthread
 want 0 mpirun -n 2 ./caller

@@ -84,12 +84,15 @@ static Leave target_find(Session *s, const char **path, mode_t *mode) {
 
 /* Where a folder takes no new file, the file itself may be written. */
 static bool write_new(const char *path, char *temporary, const char *bytes, size_t len, mode_t mode, bool lasts) {
-  int fd = temporary_file(temporary);
-  if (fd < 0)
-    return (errno == EACCES || errno == EPERM || errno == EROFS) && access(path, W_OK) == 0 &&
-        write_there(path, O_TRUNC, bytes, len);
+  int fd = temporary_file(temporary), why = errno;
+  if (fd < 0) {
+    bool closed = why == EACCES || why == EPERM || why == EROFS;
+    if (closed && access(path, W_OK) == 0) return write_there(path, O_TRUNC, bytes, len);
+    errno = why;
+    return false;
+  }
   bool ok = write_all(fd, bytes, len) && fchmod(fd, mode) == 0 && (!lasts || fsync(fd) == 0);
-  int why = errno;
+  why = errno;
   if (close(fd) != 0 && ok) ok = false, why = errno;
   if (ok && rename(temporary, path) != 0) ok = false, why = errno;
   if (!ok) unlink(temporary);

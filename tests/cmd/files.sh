@@ -83,6 +83,11 @@ says "nowhere"
 want 4 "$EIN" run mat.ein -o Z=/proc/z.npy
 want 4 "$EIN" graph mat.ein -o /proc/z.txt
 want 4 "$EIN" graph mat.ein -o nowhere/z.txt
+if [ -d /sys ]; then # takes no file from anybody, root included
+  want 4 "$EIN" graph mat.ein -o /sys/z.txt
+  says "cannot write /sys/z.txt: "
+  ! grep -q "No such file" err || wrong "a folder that is closed is told to be missing"
+fi
 if [ "$(id -u)" != 0 ]; then
   mkdir closed && chmod 555 closed
   want 4 "$EIN" run mat.ein -o Z=closed/z.npy

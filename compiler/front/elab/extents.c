@@ -309,6 +309,16 @@ void label_sized_outside(Elab *x, LabelVar *outside, LabelVar *v) {
   if (!label_root(v)->facts.len && !group_with(x, label_root(v))) label_unify(outside, v, x->arena);
 }
 
+/* The equation's own label, if this is the one of an argument in it. */
+static const LabelVar *label_outmost(const LabelVar *v) {
+  for (uint32_t i = 0; v->level; i = 0) {
+    while (i < v->level->fresh.len && v->level->fresh.at[i] != v) i++;
+    if (i == v->level->fresh.len) break;
+    v = v->level->origin.at[i];
+  }
+  return v;
+}
+
 static void extent_missing(Elab *x, LabelVar *v) {
   const char *name = v->name->s;
   const Symbol *y = symbol_find(x, v->name, UINT32_MAX);
@@ -318,8 +328,9 @@ static void extent_missing(Elab *x, LabelVar *v) {
     diag_at(x->diags, d, y->span, "a tensor");
     diag_hint(x->diags, d, "`size` is of a label, not of a tensor");
   } else {
-    const char *where = v->left ? "on the left" : v->reduced ? "in the reducer" : "where it is bound";
-    const char *size = v->frame ? NULL : size_elsewhere(x, v->name);
+    const LabelVar *own = label_outmost(v);
+    const char *where = own->left ? "on the left" : own->reduced ? "in the reducer" : "where it is bound";
+    const char *size = own->frame ? NULL : size_elsewhere(x, v->name);
     const char *such = size ? arena_printf(x->arena, "; elsewhere it is `%s:%s`", name, size) : "";
     diag_hint(x->diags, d, "give it %s: `%s:SIZE`%s", where, name, such);
     if (g) diag_at(x->diags, d, g->span, "all sizes but one must be known");

@@ -222,16 +222,19 @@ static bool size_among(Elab *x, const AstItems *items, Str label, const char **s
   return true;
 }
 
+static bool size_in_statement(Elab *x, const AstStmt *s, Str label, const char **size) {
+  if (s->kind == STMT_DEF) return true;
+  bool one = size_among(x, &s->items, label, size);
+  for (uint32_t k = 0; k < s->decls.len; k++) one = one && size_among(x, &s->decls.at[k].items, label, size);
+  for (uint32_t k = 0; k < s->body.len; k++) one = one && size_in_statement(x, s->body.at[k], label, size);
+  return one;
+}
+
 /* For labels on the left, which is where a reader looks. */
 const char *size_elsewhere(Elab *x, Str label) {
   const AstFile *file = x->program->file;
   const char *size = NULL;
-  for (uint32_t i = 0; i < file->stmts.len; i++) {
-    const AstStmt *s = file->stmts.at[i];
-    if (s->kind == STMT_DEF) continue;
-    if (!size_among(x, &s->items, label, &size)) return NULL;
-    for (uint32_t k = 0; k < s->decls.len; k++)
-      if (!size_among(x, &s->decls.at[k].items, label, &size)) return NULL;
-  }
+  for (uint32_t i = 0; i < file->stmts.len; i++)
+    if (!size_in_statement(x, file->stmts.at[i], label, &size)) return NULL;
   return size;
 }

@@ -83,6 +83,16 @@ static uint32_t reach_end(const Source *src, uint32_t at) {
   return at;
 }
 
+/* Is this a reducer's word and brackets, with nothing behind them? */
+static bool reach_empty(const Source *src, uint32_t at, uint32_t end) {
+  int depth = 0;
+  for (; at < end; at++) {
+    depth += (src->bytes[at] == '[') - (src->bytes[at] == ']');
+    if (src->bytes[at] == ']' && !depth) break;
+  }
+  return at + 1 >= end;
+}
+
 static bool check_reach(Elab *x, Scope *s, const Ast *a, LabelSet labels) {
   for (uint32_t i = 0; s->reach && i < labels.n; i++) {
     if (!set_has(s->reduced, labels.at[i])) continue;
@@ -90,7 +100,9 @@ static bool check_reach(Elab *x, Scope *s, const Ast *a, LabelSet labels) {
                        reducer_info[a->op].name, labels.at[i]->name->s);
     diag_at(x->diags, d, *s->reach, "this one's reach takes in the whole product after it");
     Span first = {s->reach->src, s->reach->at, reach_end(s->reach->src, a->span.at)};
-    diag_hint(x->diags, d, "put the first in parentheses: `(%s)`", source_text(x, first));
+    if (reach_empty(first.src, first.at, first.end))
+      diag_hint(x->diags, d, "one of the two needs another label than %s", labels.at[i]->name->s);
+    else diag_hint(x->diags, d, "put the first in parentheses: `(%s)`", source_text(x, first));
     return false;
   }
   return true;

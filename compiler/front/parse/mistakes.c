@@ -261,7 +261,10 @@ static void hint_dtype(const Scene *s, Diag *g) {
 
 static int anything_else(const Scene *s) {
   Diag *g = scene_unexpected(s);
-  if ((s->t.kind == TOK_LB || (s->t.kind == TOK_LC && s->last.kind == TOK_ASSIGN)) && s->ok[TOK_INT])
+  bool block = s->t.kind == TOK_LC && s->last.kind == TOK_ASSIGN;
+  if (block && s->p->stmt.first.kind == TOK_DEF)
+    diag_hint(s->p->diags, g, "a def has `=` or a block: `def f(x) { y = 2 * x; y + 1 }`");
+  else if ((s->t.kind == TOK_LB || block) && s->ok[TOK_INT])
     diag_hint(s->p->diags, g,
               "there are no lists of values: data is an `input`, or computed from labels");
   Token f = s->in == TOK_LP ? vec_last(s->p->open).operand : (Token){0}; /* einsum("ij->ji", X) */

@@ -435,6 +435,7 @@ int complain_unexpected(Parse *p, Token t) {
       rule_missing_bracket,
       rule_missing_comma,
       rule_def_parameters,
+      rule_stored_unquoted,
       rule_missing_in_list,
       rule_list_goes_on,
       rule_missing_equals,

@@ -27,9 +27,9 @@ Rule rule_equals, rule_semicolon, rule_where_called, rule_round_left, rule_round
 
 /* mistakes_missing.c */
 Rule rule_slashes, rule_assert, rule_limits, rule_unary_plus, rule_bare_reducer, rule_missing_bracket,
-    rule_missing_comma, rule_def_parameters, rule_missing_in_list, rule_list_goes_on, rule_missing_equals,
-    rule_missing_branch, rule_missing_operator, rule_def_without_value, rule_def_goes_on, rule_statement_over,
-    rule_slice;
+    rule_missing_comma, rule_def_parameters, rule_stored_unquoted, rule_missing_in_list, rule_list_goes_on,
+    rule_missing_equals, rule_missing_branch, rule_missing_operator, rule_def_without_value, rule_def_goes_on,
+    rule_statement_over, rule_slice;
 
 /* mistakes_near.c */
 Rule rule_misspelt, rule_foreign_operator, rule_choice_behind, rule_many_in_one;

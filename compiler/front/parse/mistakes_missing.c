@@ -136,6 +136,16 @@ int rule_limits(const Scene *s) {
   return scene_refuse(s, "a plan is held to limits by `assert on 16 sites: bytes <= 3 GB, memory <= 24 GB`");
 }
 
+/* `param W[i:3] from model.weight`, `output Z[i] to model.z = W[i]` */
+int rule_stored_unquoted(const Scene *s) {
+  const Parse *p = s->p;
+  const char *word = p->stmt.first.kind == TOK_PARAM ? "from" : p->stmt.first.kind == TOK_OUTPUT ? "to" : NULL;
+  bool ends = s->last.kind == TOK_ID || s->last.kind == TOK_RB || s->last.kind == TOK_DTYPE;
+  const char *met = word && s->t.kind == TOK_ID && ends && !p->open.len ? source_piece(p, s->t.at, s->t.end) : NULL;
+  if (!met || strcmp(met, word) != 0) return PASS;
+  return scene_refuse(s, "the name in a checkpoint stands in quotes: `%s \"layer.weight\"`", word);
+}
+
 /* `dim N 4`, `dim N = 3 M = 4`, `input X[3] Y[4]` */
 int rule_missing_in_list(const Scene *s) {
   const Parse *p = s->p;

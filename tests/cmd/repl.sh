@@ -175,6 +175,10 @@ turns 1 'a = 4
 assert a == 4, "four"
 assert a == 5, "five"'
 says "five"
+turns 1 'assert all[i:3] (i < 3), "all below 3"
+assert all[i:4] (i < 3), "of what nothing defines"
+1'
+says "of what nothing defines"
 turns 0 ':undo' --json
 printf '%s\n' '"x = 1"' '"y = x"' '"x = y"' '"x = nosuch"' '"y"' '":undo"' '"y"' '":undo"' '"x"' '"x +"' '7' '"1"' >lines
 want 0 "$EIN" repl --json --target=eval <lines

@@ -262,13 +262,11 @@ static bool is_ready(const Needed *n, const Entry *e) {
 
 /* An assert counts if everything that it mentions is there anyway. */
 static bool assert_counts(const Needed *n, const Entry *e) {
-  bool any = false;
-  for (uint32_t k = 0; e->kind == STMT_ASSERT && k < e->n_used; k++) {
+  for (uint32_t k = 0; k < e->n_used; k++) {
     Entry *u = operand(n, &e->used[k]);
     if (u && !entries_have(&n->done, u)) return false;
-    any |= u != NULL;
   }
-  return any;
+  return e->kind == STMT_ASSERT;
 }
 
 /* Adds it if its turn has come. */

@@ -171,6 +171,13 @@ turns 1 '
   1; 2 + nosuch'
 says "<stdin>:3:10: error[E070]"
 answer 'i64 = 1'
+turns 1 '1; import nn'
+says 'write `use nn`'
+turns 1 'let a = 4'
+says '`x = ...` defines'
+turns 1 'import = 2
+3 + import 4'
+says 'is an operator missing, as in `import * 4`?'
 turns 1 'a = 4
 assert a == 4, "four"
 assert a == 5, "five"'

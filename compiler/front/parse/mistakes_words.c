@@ -307,6 +307,14 @@ int rule_wrong_place(const Scene *s) {
   return TOK_BAD;
 }
 
+/* The first word of the line at the prompt, where an expression may stand alone. */
+static bool begins_prompt(const Parse *p, Token t) {
+  if (p->stmt.first.end > p->stmt.first.at) return false; /* what the prompt inserts has no position */
+  uint32_t at = t.at;
+  while (at && (p->src->bytes[at - 1] == ' ' || p->src->bytes[at - 1] == '\t')) at--;
+  return !at || strchr("\n;", p->src->bytes[at - 1]);
+}
+
 int rule_foreign(const Scene *s) {
   const Parse *p = s->p;
   const char *hint = NULL;
@@ -314,6 +322,8 @@ int rule_foreign(const Scene *s) {
   if (hint && !s->ok[TOK_THEN] && !s->ok[TOK_ELSE] && p->stmt.first.kind != TOK_REPEAT) hint = NULL;
   if (!hint && p->stmt.tokens == 1 && p->stmt.first.kind == TOK_ID)
     hint = foreign_word(token_text(p, p->stmt.first), p->stmt.first.end - p->stmt.first.at);
+  if (!hint && s->last.kind == TOK_ID && begins_operand(s->t.kind) && begins_prompt(p, s->last))
+    hint = foreign_word(token_text(p, s->last), s->last.end - s->last.at);
   if (!hint) return PASS;
   return scene_refuse(s, "%s", hint);
 }

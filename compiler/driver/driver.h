@@ -338,6 +338,7 @@ Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e);    /* fro
 Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e); /* a new Eval with its inputs and limits */
 Leave run_eval(Session *s, Eval *e, EvalStatus *status);                  /* computes, and complains */
 bool program_first(Session *s, Args *a); /* moves the first operand that is not NAME=SOURCE to the front */
+Leave program_missing(Session *s, const Args *a, const char *form); /* none is a program; form: what to type */
 enum { THREADS_MOST = 4096 };
 Leave threads_wanted(Session *s, const Args *a, int *out);                /* --threads; 0: not given */
 /* opinion.c: the AST evaluator must find the same outputs, if it supports the program. */

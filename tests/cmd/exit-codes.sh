@@ -49,6 +49,14 @@ want 0 "$EIN" build sum.ein --target=cuda --stop=loop -o sum.loop
 want 0 "$EIN" build sum.loop --emit=cuda -o -
 want 2 "$EIN" build sum.loop --emit=c -o -
 says "loops for a device"
+want 2 "$EIN" run -D N=4 X=iota -o sum.ein
+says "which program? --output takes the word after it, here sum.ein: ein run x.ein"
+want 2 "$EIN" verify --cc sum.ein
+says "which program? --cc takes the word after it, here sum.ein: ein verify x.ein"
+want 2 "$EIN" plan
+says "which program? ein plan x.ein"
+want 2 "$EIN" run -D N 4 sum.ein X=iota
+says "-D wants NAME=N, not N"
 want 2 "$EIN" run sum.ein --X=ones
 says "run has no option --X; an input is given without dashes: X=ones"
 want 2 "$EIN" run sum.ein --verbos

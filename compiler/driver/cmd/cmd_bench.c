@@ -294,7 +294,7 @@ Leave cmd_bench(Session *s, Args *a) {
   Bench b = {.s = s, .args = a, .j = &j};
   const char *to = arg_last(a, OPT_OUTPUT), *format = arg_last(a, OPT_FORMAT);
   if (arg_has(a, OPT_PEERS)) return bench_peers(s, a);
-  if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein bench x.ein");
+  if (!program_first(s, a)) return program_missing(s, a, "ein bench x.ein");
   for (uint32_t i = 1; i < a->operands.len; i++) vec_push(s->arena, inputs, a->operands.at[i]);
   Leave l = reps_read(&b);
   if (!l) l = threads_wanted(s, a, &b.threads);

@@ -544,7 +544,8 @@ static Leave program_asked(Session *s, Args *a) {
   Str name;
   const char *rest;
   bool one = program_first(s, a);
-  if (!one && arg_has(a, OPT_ANALYZE)) return fail(s, LEAVE_USAGE, "which program? ein plan x.ein --analyze");
+  if (!a->operands.len) return program_missing(s, a, "ein plan x.ein");
+  if (!one && arg_has(a, OPT_ANALYZE)) return program_missing(s, a, "ein plan x.ein --analyze");
   for (uint32_t i = 1; i < a->operands.len; i++) one &= word_split(s, a->operands.at[i], &name, &rest);
   if (!one) return fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
   Language from = language_of(a->operands.at[0]);

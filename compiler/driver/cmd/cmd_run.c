@@ -450,6 +450,18 @@ bool program_first(Session *s, Args *a) {
   return false;
 }
 
+/* No operand is a program: perhaps an option has taken it, as in `ein run -o x.ein`. */
+Leave program_missing(Session *s, const Args *a, const char *form) {
+  for (OptionId o = 0; o < OPTIONS; o++) {
+    const char *taken = options[o].argument ? arg_last(a, o) : NULL;
+    size_t n = taken ? strlen(taken) : 0;
+    if (n > 4 && strcmp(taken + n - 4, ".ein") == 0)
+      return fail(
+          s, LEAVE_USAGE, "which program? --%s takes the word after it, here %s: %s", options[o].name, taken, form);
+  }
+  return fail(s, LEAVE_USAGE, "which program? %s", form);
+}
+
 static bool only_programs(Session *s, const Args *a) {
   Str name;
   const char *rest;
@@ -460,7 +472,7 @@ static bool only_programs(Session *s, const Args *a) {
 
 static Leave run_one(Session *s, Args *a) {
   Expected r;
-  if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein run x.ein");
+  if (!program_first(s, a)) return program_missing(s, a, "ein run x.ein");
   if (arg_has(a, OPT_EXPECT) && keeping_wanted(a))
     return fail(s, LEAVE_USAGE, "--expect looks at whole runs, and --checkpoint and --resume are about parts of one");
   if (arg_has(a, OPT_EXPECT) && (arg_has(a, OPT_PROFILE) || arg_has(a, OPT_TRACE)))

@@ -245,7 +245,7 @@ static Leave verify(Verify *v, const Words *inputs) {
 }
 
 Leave cmd_verify(Session *s, Args *a) {
-  if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein verify x.ein");
+  if (!program_first(s, a)) return program_missing(s, a, "ein verify x.ein");
   Job eval, open;
   Args all = *a;
   Words inputs = {0};

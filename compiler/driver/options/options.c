@@ -111,6 +111,7 @@ static Leave option_take(WordReader *r, OptionId o, const char *argument) {
   const OptionInfo *i = &options[o];
   if (i->choices && o != OPT_TARGET && o != OPT_STOP && !choice_known(i->choices, argument))
     return fail(r->s, LEAVE_USAGE, "--%s is one of %s, not %s", i->name, i->choices, argument);
+  if (o == OPT_DIM && !strchr(argument, '=')) return fail(r->s, LEAVE_USAGE, "-D wants NAME=N, not %s", argument);
   vec_push(r->s->arena, r->a->given[o], argument);
   return LEAVE_OK;
 }

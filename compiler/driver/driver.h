@@ -54,6 +54,7 @@ typedef struct OptionInfo {
 } OptionInfo;
 extern const OptionInfo options[OPTIONS];
 OptionInfo option_there(OptionId o, unsigned in); /* with its words for one of these commands */
+bool option_choice(OptionId o, const char *word); /* is it one of the words that the option takes? */
 enum { OPTION_TOP = 1 << 30 };
 
 typedef VEC(const char *) Words;

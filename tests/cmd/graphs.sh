@@ -20,6 +20,25 @@ want 2 "$EIN" run sum.graph -D N=4
 says "input X is not given"
 for how in --text --json --dot --svg; do want 0 "$EIN" graph sum.graph $how; done
 
+# A file's name says its form, unless an option does.
+echo 'output Y[i:4] = i' >small.ein
+for form in json dot svg; do
+  want 0 "$EIN" graph small.ein -o by-name.$form
+  want 0 "$EIN" graph small.ein --$form
+  cmp -s out by-name.$form || wrong "graph -o by-name.$form is not --$form"
+done
+for form in json dot svg html tra ia task; do
+  want 0 "$EIN" plan small.ein -n 2 -o by-name.$form
+  want 0 "$EIN" plan small.ein -n 2 --format=$form
+  cmp -s out by-name.$form || wrong "plan -o by-name.$form is not --format=$form"
+done
+want 0 "$EIN" graph small.ein --text -o by-name.svg
+grep -q '^eingraph' by-name.svg || wrong "--text is not heeded"
+want 0 "$EIN" plan small.ein -n 2 --format=text -o by-name.svg
+grep -q 'on 2 sites' by-name.svg || wrong "--format=text is not heeded"
+want 2 "$EIN" graph small.ein -o y.png
+says "-o y.png: a picture is written as .svg"
+
 # A picture needs no other program, is well-formed, and shows each box once; what it shows is escaped.
 echo 'input α[i:3], X[i:3] : f32
 repeat t < 4 {

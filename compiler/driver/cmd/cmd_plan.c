@@ -554,7 +554,15 @@ static Leave program_asked(Session *s, Args *a) {
       s, LEAVE_USAGE, "%s: files say the sizes of a program, and %s has its own", a->operands.at[1], a->operands.at[0]);
 }
 
+/* `-o x.svg`: unless --format is given, the file's name says it. */
+static void format_of_name(Session *s, Args *a) {
+  const char *to = arg_last(a, OPT_OUTPUT), *dot = to ? strrchr(to, '.') : NULL;
+  if (dot && !arg_has(a, OPT_PLAN_FORMAT) && option_choice(OPT_PLAN_FORMAT, dot + 1))
+    vec_push(s->arena, a->given[OPT_PLAN_FORMAT], dot + 1);
+}
+
 Leave cmd_plan(Session *s, Args *a) {
+  format_of_name(s, a);
   Leave l = analyze_asked(s, a);
   if (!l) l = program_asked(s, a);
   if (!l) l = plan_and_report(s, a);

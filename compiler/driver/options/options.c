@@ -98,9 +98,9 @@ static Leave command_unknown(Session *s, const char *word) {
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-static bool choice_known(const char *choices, const char *word) {
+bool option_choice(OptionId o, const char *word) {
   size_t n = strlen(word);
-  for (const char *at = choices; at; at = strchr(at, '|')) {
+  for (const char *at = options[o].choices; at; at = strchr(at, '|')) {
     if (*at == '|') at++;
     if (n && strncmp(at, word, n) == 0 && (at[n] == '|' || !at[n])) return true;
   }
@@ -109,7 +109,7 @@ static bool choice_known(const char *choices, const char *word) {
 
 static Leave option_take(WordReader *r, OptionId o, const char *argument) {
   const OptionInfo *i = &options[o];
-  if (i->choices && o != OPT_TARGET && o != OPT_STOP && !choice_known(i->choices, argument))
+  if (i->choices && o != OPT_TARGET && o != OPT_STOP && !option_choice(o, argument))
     return fail(r->s, LEAVE_USAGE, "--%s is one of %s, not %s", i->name, i->choices, argument);
   if (o == OPT_DIM && !strchr(argument, '=')) return fail(r->s, LEAVE_USAGE, "-D wants NAME=N, not %s", argument);
   vec_push(r->s->arena, r->a->given[o], argument);

@@ -45,6 +45,16 @@ shows 'C[i:60, j:41] : f32'
 [ "$(grep -c '^S : f32' out)" = 1 ] || wrong "outputs are not printed once"
 want 0 "$EIN" run --np 1 mm.ein
 shows 'S : f32'
+# A mistake in the program starts no processes, whose launcher would comment on their end.
+printf 'input X[i:3]\noutput Y[i] = X[k]\n' >mistaken.ein
+want 1 "$EIN" check mistaken.ein
+cp err alone
+want 1 "$EIN" run --np 3 mistaken.ein X=ones
+cmp -s err alone || wrong "a mistake is reported as $(cat err)"
+want 2 "$EIN" run --np 3
+says 'which program? ein run --np 4 x.ein'
+want 2 "$EIN" run --np 2 - <mm.ein
+says '--np: standard input reaches the first process only'
 "$EIN" build mm.ein -n 4 --stop=task >mm.task
 want 0 ranks 4 mm.task A=ones B=ones
 shows 'S : f32 = 123000.0'

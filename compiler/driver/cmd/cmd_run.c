@@ -495,10 +495,33 @@ static void sites_of_ranks(Session *s, Args *a) {
   if (!past && !arg_has(a, OPT_SITES)) vec_push(s->arena, a->given[OPT_SITES], n);
 }
 
+/* Before --np starts processes: they would report a mistake in the program too, but with mpirun's comments. */
+static Leave program_sound(Session *s, Args *a) {
+  if (!program_first(s, a)) return program_missing(s, a, "ein run --np 4 x.ein");
+  const char *path = a->operands.at[0];
+  if (strcmp(path, "-") == 0)
+    return fail(s, LEAVE_USAGE, "--np: standard input reaches the first process only; write the program to a file");
+  if (language_of(path) != LANG_PROGRAM) return LEAVE_OK;
+  Job j;
+  Session own = *s;
+  own.arena = arena_new();
+  own.strings = strings_new(own.arena);
+  own.exprs = exprs_new(own.arena);
+  own.silent = true; /* the first process will print warnings */
+  own.unsaid = (Words){0};
+  session_fresh(&own);
+  Leave l = job_compile(&own, &j, a, path);
+  for (uint32_t i = 0; l && i < own.unsaid.len; i++)
+    print_aside(s, &(Buf){.s = (char *)(uintptr_t)own.unsaid.at[i], .len = strlen(own.unsaid.at[i])});
+  arena_free(own.arena);
+  return l;
+}
+
 Leave cmd_run(Session *s, Args *a) {
   if (!s->guest) ranks_find(s);
   if (arg_has(a, OPT_NP)) {
-    Leave l = ranks_launch(s, a);
+    Leave l = s->ranks ? LEAVE_OK : program_sound(s, a);
+    if (!l) l = ranks_launch(s, a);
     if (l) return l;
   }
   if (!s->ranks) return run_one(s, a);

@@ -1,22 +1,35 @@
 #!/usr/bin/env python3
-"""spellings.py EIN [--count N] [--seed S] [--limit R]: how much the time depends on the spelling of a computation.
+"""spellings.py EIN [--count N] [--seed S] [--families NAME ...] [--limit R]: how much the time depends on the spelling of a computation.
 
 Random contractions are written in several ways: with the fewest labels and with more; with factors, declarations and
-the labels of the sum in another order; with other names. Spellings with different loops are timed alternately, on one
-thread, and the worst is compared with the best. Only ratios within one run count, so other load on the machine matters
-little."""
+the labels of the sum in another order; with other names. --families: instead, the computations of families.py, or some of
+them, which users spell in very different ways. Their results must agree. Spellings with different loops are timed
+alternately, and the worst is compared with the best. On one thread, the processor's time is taken, which other load on
+the machine disturbs little."""
 import argparse
+import fnmatch
 import math
 import os
 import random
 import re
-import json
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from einlib import CLOSE, DTYPES, Data, Failure, runs_find, support_make  # noqa: E402
+from families import FAMILIES  # noqa: E402
 from peers.contractions import contractions  # noqa: E402
+
+
+def library_load(ein):
+    """The package ein, with the library of the same build folder, which compiles in process."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    os.environ["EIN_LIBEIN"] = os.path.dirname(ein)
+    sys.path.insert(0, os.path.join(here, "..", "python"))
+    from ein import library
+    return library
 
 
 def spellings(c, rng):
@@ -39,15 +52,94 @@ def declared_turned(program):
 
 def loops(ein, path):
     """Returns the text of the kernels, without names of tensors and labels."""
-    made = subprocess.run([ein, "build", path, "--stop=loop"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    made = subprocess.run([ein, "build", path, "--stop=loop"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if made.returncode:
+        raise Failure(made.stderr)
+    text = made.stdout[made.stdout.index("\nkernel "):]
     names = {}
-    text = re.sub(r"@\".*?\":\d+:\d+|^ *note .*\n", "", made[made.index("\nkernel "):], flags=re.M)
+    text = re.sub(r"@\".*?\":\d+:\d+|^ *(note|how) .*\n", "", text, flags=re.M)
     return re.sub(r"[A-Za-z_%][\w]*", lambda m: names.setdefault(m[0], f"n{len(names)}"), text)
 
 
-def seconds(ein, path):
-    said = subprocess.run([ein, "bench", path, "--threads", "1", "--reps", "5", "--format=json"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    return json.loads(said)["least"]
+class Spelling:
+    """A program, compiled in process, with its data."""
+
+    def __init__(self, o, what, path, below):
+        self.what = what
+        self.handle, _ = o.library.function_open([path, "--target=jit", f"--threads={o.threads}"], ())
+        graph = subprocess.run([o.ein, "build", path, "--stop=graph"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.inputs = [Data(name, DTYPES.index(dtype), shape_read(shape)) for name, shape, dtype in re.findall(r"^input %\d+ (\w+)(\[.*?\])? : (\w+)", graph, flags=re.M)]
+        for d in self.inputs:
+            o.support.fill(d.at, d.dtype, d.elements, below.get(d.name, 16), 1 + sum(map(ord, d.name)))
+        given, made = (o.library.Tensor * (len(self.inputs) + 1))(), (o.library.Tensor * 2)()
+        for k, d in enumerate(self.inputs):
+            given[k] = o.library.Tensor.from_buffer_copy(d.view)
+        call = o.library.lib.ein_function_call
+        self.run = lambda: call(self.handle, given, made)
+        if self.run():
+            raise o.library.error_of(o.library.lib.ein_function_answer(self.handle).contents)
+        self.output = Data("Y", made[0].dtype, made[0].shape[:made[0].ndim])  # where later results go
+        made[0] = o.library.Tensor.from_buffer_copy(self.output.view)
+        self.runs, self.least = runs_find(self.run), math.inf
+
+    def sample(self, clock):
+        start = clock()
+        for _ in range(self.runs):
+            self.run()
+        self.least = min(self.least, (clock() - start) / self.runs)
+
+    def differs(self, o, other):
+        a, b = self.output, other.output
+        return o.support.differ(a.at, b.at, a.dtype, a.count) > 100 * CLOSE[a.dtype]
+
+
+def shape_read(text):
+    return [int(n) for n in re.findall(r"\d+", text)]
+
+
+def measured(o, programs, below):
+    """Returns the least seconds, by what tells spellings apart, those with equal loops as one; and which disagree with
+    the first."""
+    with tempfile.TemporaryDirectory() as folder:
+        one, some = {}, []
+        for what, program in programs.items():
+            path = os.path.join(folder, f"s{len(one)}.ein")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(program + "\n")
+            one.setdefault(loops(o.ein, path), (what, path))
+        if len(one) > 1:
+            some = [Spelling(o, what, path, below) for what, path in one.values()]
+        for _ in range(o.rounds):
+            for s in some:
+                s.sample(time.process_time if o.threads == 1 else time.perf_counter)
+        wrong = [s.what for s in some if s.differs(o, some[0])]
+        for s in some:
+            o.library.lib.ein_function_close(s.handle)
+        return {s.what: s.least for s in some}, wrong
+
+
+def family_row(o, family):
+    """Prints all its spellings; returns worst over best."""
+    least, wrong = measured(o, family.programs(o.dtype), family.below)
+    if not least:
+        print(f" 1.00  {family.name}  all alike", flush=True)
+        return 1.0
+    best = min(least.values())
+    ratio = max(least.values()) / best
+    each = ", ".join(f"{what} {t / best:.2f}" for what, t in sorted(least.items(), key=lambda x: x[1]))
+    print(f"{ratio:5.2f}  {family.name} ({best * 1e3:.3g} ms): {each}" + "".join(f"\n       WRONG: {what}" for what in wrong), flush=True)
+    return math.inf if wrong else ratio
+
+
+def contraction_row(o, c, rng):
+    least, _ = measured(o, spellings(c, rng), {})
+    if not least:
+        print(f" 1.00  {c.einsum()} {c.extent}  all alike", flush=True)
+        return 1.0
+    best, last = min(least, key=least.get), max(least, key=least.get)
+    ratio = least[last] / least[best]
+    print(f"{ratio:5.2f}  {c.einsum()} {c.extent}  {last} beside {best}", flush=True)
+    return ratio
 
 
 def main():
@@ -55,27 +147,25 @@ def main():
     words.add_argument("ein")
     words.add_argument("--count", type=int, default=20)
     words.add_argument("--seed", type=int, default=1)
+    words.add_argument("--families", nargs="*", metavar="NAME", help="shell patterns; without a name, all")
+    words.add_argument("--dtype", default="f32", help="of the families")
+    words.add_argument("--threads", type=int, default=1)
+    words.add_argument("--rounds", type=int, default=7)
+    words.add_argument("--cc", default="cc")
     words.add_argument("--limit", type=float, default=1.5, help="a larger ratio is a failure")
     o = words.parse_args()
-    rng, worst = random.Random(o.seed), []
-    for c in contractions(o.seed, o.count):
-        with tempfile.TemporaryDirectory() as folder:
-            one = {}
-            for what, program in spellings(c, rng).items():
-                path = os.path.join(folder, f"{len(one)}.ein")
-                with open(path, "w", encoding="utf-8") as f:
-                    f.write(program)
-                one.setdefault(loops(o.ein, path), (what, path))
-            least = {what: math.inf for what, _ in one.values()}
-            for _ in range(3 if len(one) > 1 else 0):
-                for what, path in one.values():
-                    least[what] = min(least[what], seconds(o.ein, path))
-        best, last = min(least, key=least.get), max(least, key=least.get)
-        ratio = least[last] / least[best] if len(one) > 1 else 1.0
-        worst.append(ratio)
-        print(f"{ratio:5.2f}  {c.einsum()} {c.extent}" + (f"  {last} beside {best}" if ratio > 1 else "  all alike"), flush=True)
-    print(f"{o.count} contractions: worst over best spelling {max(worst):.2f} at most, above {o.limit:g}: {sum(r > o.limit for r in worst)}")
-    sys.exit(max(worst) > o.limit)
+    o.ein = os.path.abspath(o.ein)
+    o.library = library_load(o.ein)
+    with tempfile.TemporaryDirectory() as folder:
+        o.support = support_make(o.cc, folder)
+    if o.families is None:
+        rng = random.Random(o.seed)
+        ratios = [contraction_row(o, c, rng) for c in contractions(o.seed, o.count)]
+    else:
+        chosen = [f for f in FAMILIES if not o.families or any(fnmatch.fnmatch(f.name, p) for p in o.families)]
+        ratios = [family_row(o, f) for f in chosen]
+    print(f"{len(ratios)} computations: worst over best spelling {max(ratios):.2f} at most, above {o.limit:g}: {sum(r > o.limit for r in ratios)}")
+    sys.exit(max(ratios) > o.limit)
 
 
 main()

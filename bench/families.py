@@ -1,0 +1,359 @@
+"""Computations that users spell in several ways. spellings.py times the spellings of a family, and compares them."""
+from dataclasses import dataclass, field
+
+ATTEND = "input Q[h:H,s:S,d:D], K[h:H,t:S,d:D], V[h:H,t:S,e:D] : f32\n"
+FEW = {"Q": 3, "K": 3}
+HEADS = "dim H = 4, S = 512, D = 64\n" + ATTEND
+
+
+@dataclass
+class Family:
+    """head: what all spellings begin with; each of them makes the output Y. below: inputs are integers below this, by
+    name; the others below 16."""
+    name: str
+    head: str
+    spellings: dict
+    below: dict = field(default_factory=dict)
+
+    def programs(self, dtype="f32"):
+        """Programs, by what tells them apart."""
+        return {what: (self.head + text).replace(": f32", f": {dtype}").replace("f32(", f"{dtype}(") for what, text in self.spellings.items()}
+
+
+def tap(a, b):
+    read = f"X[n,c,y{a:+d},x{b:+d}]"
+    return f"({read} ?? 0)" if a or b else read
+
+
+def convolution(name, n, c, o, size, r):
+    pad = r // 2
+    taps = " + ".join(f"sum[c] {tap(a - pad, b - pad)} * F[o,c,{a},{b}]" for a in range(r) for b in range(r))
+    return Family(name, f"dim H = {size}\ninput X[n:{n},c:{c},y:H,x:H], F[o:{o},c:{c},r:{r},q:{r}] : f32\n", {
+        "?? 0": f"output Y[n,o,y:H,x:H] = sum[c,r,q] X[n,c,y+r-{pad},x+q-{pad}] ?? 0 * F[o,c,r,q]",
+        "the sum in another order": f"output Y[n,o,y:H,x:H] = sum[r,q,c] F[o,c,r,q] * X[n,c,y+r-{pad},x+q-{pad}] ?? 0",
+        "where": f"output Y[n,o,y:H,x:H] = sum[c,r,q where 0 <= y+r-{pad} and y+r-{pad} < H and 0 <= x+q-{pad} and x+q-{pad} < H] X[n,c,y+r-{pad},x+q-{pad}] * F[o,c,r,q]",
+        "if": f"output Y[n,o,y:H,x:H] = sum[c,r,q] (if 0 <= y+r-{pad} and y+r-{pad} < H and 0 <= x+q-{pad} and x+q-{pad} < H then X[n,c,y+r-{pad},x+q-{pad}] else 0) * F[o,c,r,q]",
+        "padded first": f"P[n,c,y:H+{2 * pad},x:H+{2 * pad}] = X[n,c,y-{pad},x-{pad}] ?? 0\noutput Y[n,o,y:H,x:H] = sum[c,r,q] P[n,c,y+r,x+q] * F[o,c,r,q]",
+        "by rows of the filter": "output Y[n,o,y:H,x:H] = " + " + ".join(f"sum[c,q] (X[n,c,y+{a}-{pad},x+q-{pad}] ?? 0) * F[o,c,{a},q]" for a in range(r)),
+        "tap by tap": f"output Y[n,o,y:H,x:H] = {taps}",
+        "windows first": f"P[n,c,y:H,x:H,r:{r},q:{r}] = X[n,c,y+r-{pad},x+q-{pad}] ?? 0\noutput Y[n,o,y,x] = sum[c,r,q] P[n,c,y,x,r,q] * F[o,c,r,q]",
+    })
+
+
+MASKS = {
+    "where": "O[h,s,e] = sum[t] softmax[t where t <= s](sum[d] Q[h,s,d] * K[h,t,d] / 8) * V[h,t,e]\n",
+    "if, -inf": "A[h,s,t] = if t <= s then sum[d] Q[h,s,d] * K[h,t,d] / 8 else -inf\nO[h,s,e] = sum[t] softmax[t](A[h,s,t]) * V[h,t,e]\n",
+    "plus if, -inf": "A[h,s,t] = sum[d] Q[h,s,d] * K[h,t,d] / 8 + (if t <= s then 0 else -inf)\nO[h,s,e] = sum[t] softmax[t](A[h,s,t]) * V[h,t,e]\n",
+    "plus a mask made of labels": "M[s:S,t:S] : f32 = if t <= s then 0 else -inf\nA[h,s,t] = M[s,t] + sum[d] Q[h,s,d] * K[h,t,d] / 8\nO[h,s,e] = sum[t] softmax[t](A[h,s,t]) * V[h,t,e]\n",
+    "plus -1e30": "A[h,s,t] = sum[d] Q[h,s,d] * K[h,t,d] / 8 + (if t <= s then 0 else -1e30)\nO[h,s,e] = sum[t] softmax[t](A[h,s,t]) * V[h,t,e]\n",
+}
+BIAS = {
+    "inside": "O[h,s,e] = sum[t] softmax[t](sum[d] Q[h,s,d] * K[h,t,d] / 8 + M[s,t]) * V[h,t,e]\n",
+    "named": "A[h,s,t] = M[s,t] + sum[d] Q[h,s,d] * K[h,t,d] / 8\nP[h,s,t] = softmax[t](A[h,s,t])\nO[h,s,e] = sum[t] P[h,s,t] * V[h,t,e]\n",
+    "scaled query": "A[h,s,t] = (sum[d] (Q[h,s,d] / 8) * K[h,t,d]) + M[s,t]\nO[h,s,e] = sum[t] softmax[t](A[h,s,t]) * V[h,t,e]\n",
+    "by hand": "A[h,s,t] = M[s,t] + sum[d] Q[h,s,d] * K[h,t,d] / 8\nm[h,s] = max[t] A[h,s,t]\nE[h,s,t] = exp(A[h,s,t] - m[h,s])\nO[h,s,e] = (sum[t] E[h,s,t] * V[h,t,e]) / sum[t] E[h,s,t]\n",
+}
+
+
+def out(spellings, end):
+    return {what: text + end for what, text in spellings.items()}
+
+
+FAMILIES = [
+    convolution("small convolution", 8, 3, 8, 32, 3),
+    convolution("small convolution of one channel", 4, 1, 6, 28, 5),
+    convolution("convolution", 2, 32, 32, 56, 3),
+    Family("causal attention", HEADS, out(MASKS, "output Y[h,s,e] = O[h,s,e]"), below=FEW),
+    Family("attention with a mask or bias", HEADS + "input M[s:S,t:S] : f32\n", out(BIAS, "output Y[h,s,e] = O[h,s,e]"), below=FEW),
+    Family("grouped queries", "dim G = 2, R = 4, S = 256, D = 64\ninput Q[h:G*R,s:S,d:D], K[g:G,t:S,d:D], V[g:G,t:S,e:D] : f32\n", {
+        "groups": "output Y[(g r),s,e] = sum[t] softmax[t](sum[d] Q[(g r:R),s,d] * K[g,t,d] / 8) * V[g,t,e]",
+        "quotients": "output Y[h:G*R,s,e] = sum[t] softmax[t](sum[d] Q[h,s,d] * K[h//R,t,d] / 8) * V[h//R,t,e]",
+        "repeated first": "KR[h:G*R,t,d] = K[h//R,t,d]\nVR[h:G*R,t,e] = V[h//R,t,e]\noutput Y[h,s,e] = sum[t] softmax[t](sum[d] Q[h,s,d] * KR[h,t,d] / 8) * VR[h,t,e]",
+        "repeated by groups": "KR[(g r:R),t,d] = K[g,t,d]\nVR[(g r:R),t,e] = V[g,t,e]\noutput Y[h,s,e] = sum[t] softmax[t](sum[d] Q[h,s,d] * KR[h,t,d] / 8) * VR[h,t,e]",
+    }, below=FEW),
+    Family("stencil of three points", "dim N = 1000000\ninput X[i:N+2] : f32\n", {
+        "offsets": "output Y[i:N] = 0.25 * X[i+0] + 0.5 * X[i+1] + 0.25 * X[i+2]",
+        "sum and if": "output Y[i:N] = sum[m:3] (if m == 1 then 0.5 else 0.25) * X[i+m]",
+        "sum and weights": "w[m:3] : f32 = if m == 1 then 0.5 else 0.25\noutput Y[i:N] = sum[m] w[m] * X[i+m]",
+        "powers": "output Y[i:N] = sum[m:3] 0.5 ^ (1 + abs(m - 1)) * X[i+m]",
+        "two sums": "output Y[i:N] = 0.25 * (sum[m:2] X[i+m]) + 0.25 * (sum[m:2] X[i+m+1])",
+        "where": "output Y[i:N] = sum[m:3] (0.25 * X[i+m]) + sum[m:3 where m == 1] 0.25 * X[i+m]",
+    }),
+    Family("stencil of five points", "dim N = 1000\ninput X[i:N,j:N] : f32\n", {
+        "offsets": "output Y[i:N-2,j:N-2] = 0.5 * X[i+1,j+1] + 0.125 * (X[i+0,j+1] + X[i+2,j+1] + X[i+1,j+0] + X[i+1,j+2])",
+        "sum and where": "output Y[i:N-2,j:N-2] = sum[a:3,b:3 where abs(a-1) + abs(b-1) <= 1] (if a == 1 and b == 1 then 0.5 else 0.125) * X[i+a,j+b]",
+        "sum and if": "output Y[i:N-2,j:N-2] = sum[a:3,b:3] (if a == 1 and b == 1 then 0.5 else if a == 1 or b == 1 then 0.125 else 0) * X[i+a,j+b]",
+        "weights": "w[a:3,b:3] : f32 = if a == 1 and b == 1 then 0.5 else if a == 1 or b == 1 then 0.125 else 0\noutput Y[i:N-2,j:N-2] = sum[a,b] w[a,b] * X[i+a,j+b]",
+        "two crosses": "output Y[i:N-2,j:N-2] = 0.25 * X[i+1,j+1] + 0.125 * (sum[a:3] X[i+a,j+1]) + 0.125 * sum[b:3] X[i+1,j+b]",
+    }),
+    Family("stencil of five points with a border", "dim N = 1000\ninput X[i:N,j:N] : f32\n", {
+        "offsets": "output Y[i:N,j:N] = 0.5 * X[i,j] + 0.125 * (X[i-1,j] ?? 0 + X[i+1,j] ?? 0 + X[i,j-1] ?? 0 + X[i,j+1] ?? 0)",
+        "sum and if": "output Y[i:N,j:N] = sum[a:3,b:3] (if a == 1 and b == 1 then 0.5 else if a == 1 or b == 1 then 0.125 else 0) * (X[i+a-1,j+b-1] ?? 0)",
+        "sum and where": "output Y[i:N,j:N] = sum[a:3,b:3 where abs(a-1) + abs(b-1) <= 1] (if a == 1 and b == 1 then 0.5 else 0.125) * (X[i+a-1,j+b-1] ?? 0)",
+        "two crosses": "output Y[i:N,j:N] = 0.25 * X[i,j] + 0.125 * (sum[a:3] X[i+a-1,j] ?? 0) + 0.125 * sum[b:3] X[i,j+b-1] ?? 0",
+        "padded first": "P[i:N+2,j:N+2] = X[i-1,j-1] ?? 0\noutput Y[i:N,j:N] = 0.5 * P[i+1,j+1] + 0.125 * (P[i+0,j+1] + P[i+2,j+1] + P[i+1,j+0] + P[i+1,j+2])",
+        "if": "output Y[i:N,j:N] = 0.5 * X[i,j] + 0.125 * ((if i > 0 then X[i-1,j] else 0) + (if i + 1 < N then X[i+1,j] else 0) + (if j > 0 then X[i,j-1] else 0) + (if j + 1 < N then X[i,j+1] else 0))",
+    }),
+    Family("box of nine points", "dim N = 1000\ninput X[i:N,j:N] : f32\n", {
+        "sum": "output Y[i:N-2,j:N-2] = sum[a:3,b:3] X[i+a,j+b]",
+        "rows, then columns": "R[i:N,j:N-2] = sum[b:3] X[i,j+b]\noutput Y[i:N-2,j:N-2] = sum[a:3] R[i+a,j]",
+        "columns, then rows": "R[i:N-2,j:N] = sum[a:3] X[i+a,j]\noutput Y[i:N-2,j:N-2] = sum[b:3] R[i,j+b]",
+        "offsets": "output Y[i:N-2,j:N-2] = " + " + ".join(f"X[i+{a},j+{b}]" for a in range(3) for b in range(3)),
+        "a sum in a sum": "output Y[i:N-2,j:N-2] = sum[a:3] sum[b:3] X[i+a,j+b]",
+        "mean": "output Y[i:N-2,j:N-2] = 9 * mean[a:3,b:3] X[i+a,j+b]",
+    }),
+    Family("softmax", "dim N = 1024, M = 768\ninput X[i:N,j:M] : f32\n", {
+        "softmax": "output Y[i,j] = softmax[j](X[i,j])",
+        "by hand": "m[i] = max[j] X[i,j]\ne[i,j] = exp(X[i,j] - m[i])\noutput Y[i,j] = e[i,j] / sum[k] e[i,k]",
+        "in one line": "output Y[i,j] = exp(X[i,j] - max[k] X[i,k]) / sum[k] exp(X[i,k] - max[l] X[i,l])",
+        "by the inverse": "m[i] = max[j] X[i,j]\nz[i] = 1 / sum[j] exp(X[i,j] - m[i])\noutput Y[i,j] = exp(X[i,j] - m[i]) * z[i]",
+        "by logsumexp": "output Y[i,j] = exp(X[i,j] - logsumexp[k] X[i,k])",
+        "by logsoftmax": "output Y[i,j] = exp(logsoftmax[j](X[i,j]))",
+        "without max": "e[i,j] = exp(X[i,j])\noutput Y[i,j] = e[i,j] / sum[k] e[i,k]",
+    }),
+    Family("softmax of columns", "dim N = 768, M = 1024\ninput X[i:N,j:M] : f32\n", {
+        "softmax": "output Y[i,j] = softmax[i](X[i,j])",
+        "by hand": "m[j] = max[i] X[i,j]\ne[i,j] = exp(X[i,j] - m[j])\nz[j] = sum[i] e[i,j]\noutput Y[i,j] = e[i,j] / z[j]",
+        "in one line": "output Y[i,j] = exp(X[i,j] - max[k] X[k,j]) / sum[k] exp(X[k,j] - max[l] X[l,j])",
+        "by logsumexp": "output Y[i,j] = exp(X[i,j] - logsumexp[k] X[k,j])",
+        "without max": "e[i,j] = exp(X[i,j])\noutput Y[i,j] = e[i,j] / sum[k] e[k,j]",
+    }),
+    Family("logsumexp", "dim N = 1024, M = 768\ninput X[i:N,j:M] : f32\n", {
+        "logsumexp": "output Y[i] = logsumexp[j] X[i,j]",
+        "by hand": "m[i] = max[j] X[i,j]\noutput Y[i] = m[i] + log(sum[j] exp(X[i,j] - m[i]))",
+        "in one line": "output Y[i] = (max[j] X[i,j]) + log(sum[j] exp(X[i,j] - max[k] X[i,k]))",
+        "without max": "output Y[i] = log(sum[j] exp(X[i,j]))",
+        "from logsoftmax": "L[i,j] = logsoftmax[j](X[i,j])\noutput Y[i] = X[i,0] - L[i,0]",
+    }),
+    Family("cross entropy", "use loss\ndim N = 1024, M = 768\ninput X[i:N,j:M] : f32\ninput c[i:N] : i64\n", {
+        "loss": "output Y[i] = cross_entropy[j](X[i,j], c[i])",
+        "gather": "L[i,j] = logsoftmax[j](X[i,j])\noutput Y[i] = -L[i,c[i]]",
+        "where": "L[i,j] = logsoftmax[j](X[i,j])\noutput Y[i] = -sum[j where j == c[i]] L[i,j]",
+        "one-hot": "h[i,j:M] : f32 = if j == c[i] then 1 else 0\noutput Y[i] = -sum[j] h[i,j] * logsoftmax[j](X[i,j])",
+        "by logsumexp": "output Y[i] = (logsumexp[j] X[i,j]) - X[i,c[i]]",
+        "log of softmax": "P[i,j] = softmax[j](X[i,j])\noutput Y[i] = -log(P[i,c[i]])",
+    }, below={"c": 768}),
+    Family("variance", "dim N = 1024, M = 768\ninput X[i:N,j:M] : f32\n", {
+        "variance": "output Y[i] = variance[j](X[i,j])",
+        "two passes": "m[i] = mean[j] X[i,j]\noutput Y[i] = mean[j] (X[i,j] - m[i])^2",
+        "sums": "m[i] = (sum[j] X[i,j]) / M\nd[i,j] = X[i,j] - m[i]\noutput Y[i] = (sum[j] d[i,j] * d[i,j]) / M",
+        "one pass": "output Y[i] = (mean[j] X[i,j]^2) - (mean[j] X[i,j])^2",
+        "one pass, sums": "s[i] = sum[j] X[i,j]\nq[i] = sum[j] X[i,j] * X[i,j]\noutput Y[i] = (q[i] - s[i] * s[i] / M) / M",
+        "moments": "use stats\nm[i], v[i] = moments[j](X[i,j])\noutput Y[i] = v[i] + 0 * m[i]",
+    }),
+    Family("variance of columns", "dim N = 768, M = 1024\ninput X[i:N,j:M] : f32\n", {
+        "variance": "output Y[j] = variance[i](X[i,j])",
+        "two passes": "m[j] = mean[i] X[i,j]\noutput Y[j] = mean[i] (X[i,j] - m[j])^2",
+        "sums": "m[j] = (sum[i] X[i,j]) / N\nd[i,j] = X[i,j] - m[j]\noutput Y[j] = (sum[i] d[i,j] * d[i,j]) / N",
+        "one pass": "output Y[j] = (mean[i] X[i,j]^2) - (mean[i] X[i,j])^2",
+    }),
+    Family("layer norm", "dim N = 1024, M = 768\ninput X[i:N,j:M], g[j:M], b[j:M] : f32\n", {
+        "layernorm": "output Y[i,j] = layernorm[j](X[i,j], g[j], b[j], 0.00001)",
+        "by hand": "m[i] = mean[j] X[i,j]\nv[i] = mean[j] (X[i,j] - m[i])^2\noutput Y[i,j] = (X[i,j] - m[i]) / sqrt(v[i] + 0.00001) * g[j] + b[j]",
+        "variance": "output Y[i,j] = (X[i,j] - mean[k] X[i,k]) * rsqrt(variance[k](X[i,k]) + 0.00001) * g[j] + b[j]",
+        "sums": "m[i] = (sum[j] X[i,j]) / M\nc[i,j] = X[i,j] - m[i]\nv[i] = (sum[j] c[i,j] * c[i,j]) / M\ns[i] = 1 / sqrt(v[i] + 0.00001)\noutput Y[i,j] = g[j] * (c[i,j] * s[i]) + b[j]",
+        "one pass": "m[i] = mean[j] X[i,j]\nq[i] = mean[j] X[i,j]^2\noutput Y[i,j] = (X[i,j] - m[i]) * rsqrt(q[i] - m[i]^2 + 0.00001) * g[j] + b[j]",
+    }),
+    Family("RMS norm", "dim N = 1024, M = 768\ninput X[i:N,j:M], g[j:M] : f32\n", {
+        "rmsnorm": "output Y[i,j] = rmsnorm[j](X[i,j], g[j], 0.00001)",
+        "division": "output Y[i,j] = X[i,j] / sqrt((mean[k] X[i,k]^2) + 0.00001) * g[j]",
+        "a named norm": "r[i] = 1 / sqrt((sum[j] X[i,j] * X[i,j]) / M + 0.00001)\noutput Y[i,j] = g[j] * (X[i,j] * r[i])",
+        "a power": "q[i] = mean[j] X[i,j]^2\noutput Y[i,j] = X[i,j] * (q[i] + 0.00001)^(-0.5) * g[j]",
+        "squares named": "q[i,j] = X[i,j]^2\nr[i] = mean[j] q[i,j]\nn[i,j] = X[i,j] * rsqrt(r[i] + 0.00001)\noutput Y[i,j] = n[i,j] * g[j]",
+        "scaled to the length": "l[i] = sqrt(sum[j] X[i,j]^2 + 0.00768)\noutput Y[i,j] = X[i,j] * g[j] * (27.7128129211 / l[i])",
+    }),
+    Family("batched outer products", "input U[b:64,i:96], V[b:64,j:96] : f32\n", {
+        "product": "output Y[b,i,j] = U[b,i] * V[b,j]",
+        "turned": "output Y[b,i,j] = V[b,j] * U[b,i]",
+        "a sum of one": "A[b,i,k:1] = U[b,i]\nB[b,k:1,j] = V[b,j]\noutput Y[b,i,j] = sum[k] A[b,i,k] * B[b,k,j]",
+        "by an identity": "output Y[b,i,j] = sum[b':64 where b' == b] U[b',i] * V[b,j]",
+        "transposed first": "T[b,j,i] = V[b,j] * U[b,i]\noutput Y[b,i,j] = T[b,j,i]",
+    }),
+    Family("a sum of outer products", "input U[b:256,i:192], V[b:256,j:160] : f32\n", {
+        "sum": "output Y[i,j] = sum[b] U[b,i] * V[b,j]",
+        "named": "O[b,i,j] = U[b,i] * V[b,j]\noutput Y[i,j] = sum[b] O[b,i,j]",
+        "split": "output Y[i,j] = sum[p,q] U[(p q:16),i] * V[(p q:16),j]",
+        "turned, split": "output Y[i,j] = sum[q,p] V[(p:8 q),j] * U[(p:8 q),i]",
+        "transposed first": "T[i,b] = U[b,i]\noutput Y[i,j] = sum[b] T[i,b] * V[b,j]",
+        "mean": "output Y[i,j] = 256 * mean[b] U[b,i] * V[b,j]",
+    }),
+    Family("gather", "dim V = 1000, S = 512, D = 256\ninput E[v:V,d:D] : f32\ninput t[s:S] : i64\n", {
+        "index": "output Y[s,d] = E[t[s],d]",
+        "one-hot": "h[s,v:V] : f32 = if v == t[s] then 1 else 0\noutput Y[s,d] = sum[v] h[s,v] * E[v,d]",
+        "where": "output Y[s,d] = sum[v where v == t[s]] E[v,d]",
+        "if": "output Y[s,d] = sum[v] if v == t[s] then E[v,d] else 0",
+        "onehot": "use nn\noutput Y[s,d] = sum[v] onehot[v](t[s]) * E[v,d]",
+        "embedding": "use nn\noutput Y[s,d] = embedding[v](E[v,d], t[s])",
+        "bools": "h[s,v:V] = t[s] == v\noutput Y[s,d] = sum[v] (if h[s,v] then 1 else 0) * E[v,d]",
+    }, below={"t": 1000}),
+    Family("segment sums", "dim N = 4096, B = 64, D = 64\ninput X[n:N,d:D] : f32\ninput k[n:N] : i64\n", {
+        "where": "output Y[b:B,d] = sum[n where k[n] == b] X[n,d]",
+        "one-hot": "h[n,b:B] : f32 = if b == k[n] then 1 else 0\noutput Y[b,d] = sum[n] h[n,b] * X[n,d]",
+        "if": "output Y[b:B,d] = sum[n] if k[n] == b then X[n,d] else 0",
+        "a factor": "output Y[b:B,d] = sum[n] (if k[n] == b then 1 else 0) * X[n,d]",
+    }, below={"k": 64}),
+    Family("cumulative sum", "dim N = 512, M = 1024\ninput X[i:N,t:M] : f32\n", {
+        "where": "output Y[i,s:M] = sum[t where t <= s] X[i,t]",
+        "if": "output Y[i,s:M] = sum[t] if t <= s then X[i,t] else 0",
+        "distance": "output Y[i,s:M] = sum[k:M] X[i,s-k] ?? 0",
+        "a triangle": "L[s:M,t:M] : f32 = if t <= s then 1 else 0\noutput Y[i,s] = sum[t] L[s,t] * X[i,t]",
+        "a triangle inside": "output Y[i,s:M] = sum[t] (if t <= s then 1 else 0) * X[i,t]",
+        "backwards": "Z[i,t:M] = X[i,M-1-t]\nR[i,s:M] = sum[t where t >= s] Z[i,t]\noutput Y[i,s:M] = R[i,M-1-s]",
+    }),
+    Family("running maximum", "dim N = 512, M = 1024\ninput X[i:N,t:M] : f32\n", {
+        "where": "output Y[i,s:M] = max[t where t <= s] X[i,t]",
+        "if": "output Y[i,s:M] = max[t] if t <= s then X[i,t] else -inf",
+        "distance": "output Y[i,s:M] = max[k:M] X[i,s-k] ?? -inf",
+        "negated": "output Y[i,s:M] = -min[t where t <= s] -X[i,t]",
+    }),
+    Family("transposed product", "input A[i:192,k:256], B[k:256,j:320] : f32\n", {
+        "sum": "output Y[j,i] = sum[k] A[i,k] * B[k,j]",
+        "turned": "output Y[j,i] = sum[k] B[k,j] * A[i,k]",
+        "transposed after": "C[i,j] = sum[k] A[i,k] * B[k,j]\noutput Y[j,i] = C[i,j]",
+        "transposed before": "P[k,i] = A[i,k]\nR[j,k] = B[k,j]\noutput Y[j,i] = sum[k] R[j,k] * P[k,i]",
+        "through groups": "C[(i j)] = sum[k] A[i,k] * B[k,j]\noutput Y[j,i:192] = C[(i j:320)]",
+    }),
+    Family("sums of groups", "dim N = 1000\ninput X[n:N,k:512] : f32\n", {
+        "group": "output Y[n,a:16] = sum[b] X[n,(a b)]",
+        "index": "output Y[n,a:16] = sum[b:32] X[n,32*a+b]",
+        "where": "output Y[n,a:16] = sum[k where k // 32 == a] X[n,k]",
+        "three labels": "output Y[n,a:16] = sum[b,c] X[n,(a b:4 c:8)]",
+        "split first": "Z[n,a:16,b:32] = X[n,(a b)]\noutput Y[n,a] = sum[b] Z[n,a,b]",
+        "in two": "Z[n,a:16,b:4] = sum[c] X[n,(a b c)]\noutput Y[n,a] = sum[b] Z[n,a,b]",
+        "if": "output Y[n,a:16] = sum[k] if k // 32 == a then X[n,k] else 0",
+    }),
+    Family("pairs pooled", "dim N = 1000\ninput X[n:N,k:512] : f32\n", {
+        "group": "output Y[n,m] = max[p] X[n,(m p:2)]",
+        "index": "output Y[n,m:256] = max[p:2] X[n,2*m+p]",
+        "two reads": "output Y[n,m:256] = max(X[n,2*m], X[n,2*m+1])",
+        "where": "output Y[n,m:256] = max[k where k // 2 == m] X[n,k]",
+        "if": "output Y[n,m:256] = if X[n,2*m] < X[n,2*m+1] then X[n,2*m+1] else X[n,2*m]",
+    }),
+    Family("pool of squares", "dim N = 16\ninput X[n:N,y:64,x:64,c:16] : f32\n", {
+        "groups": "output Y[n,y,x,c] = max[p,q] X[n,(y p:2),(x q:2),c]",
+        "index": "output Y[n,y:32,x:32,c] = max[p:2,q:2] X[n,2*y+p,2*x+q,c]",
+        "rows, then columns": "R[n,y:64,x:32,c] = max[q:2] X[n,y,2*x+q,c]\noutput Y[n,y:32,x,c] = max[p:2] R[n,2*y+p,x,c]",
+        "four reads": "output Y[n,y:32,x:32,c] = max(max(X[n,2*y,2*x,c], X[n,2*y,2*x+1,c]), max(X[n,2*y+1,2*x,c], X[n,2*y+1,2*x+1,c]))",
+        "maxpool2d": "use nn\noutput Y[n,y:32,x:32,c] = maxpool2d[y,x,q:2,r:2](X[n,y,x,c], 2, 0)",
+    }),
+    Family("masked sum", "dim N = 1024, M = 768\ninput X[i:N,j:M], W[i:N,j:M] : f32\n", {
+        "where": "output Y[i] = sum[j where W[i,j] > 7] X[i,j]",
+        "if": "output Y[i] = sum[j] if W[i,j] > 7 then X[i,j] else 0",
+        "a factor": "output Y[i] = sum[j] X[i,j] * (if W[i,j] > 7 then 1 else 0)",
+        "a mask": "m[i,j] = if W[i,j] > 7 then 1 else 0\noutput Y[i] = sum[j] m[i,j] * X[i,j]",
+        "a mask of bools": "m[i,j] = W[i,j] > 7\noutput Y[i] = sum[j where m[i,j]] X[i,j]",
+    }),
+    Family("sum beyond a border", "dim N = 1000\ninput X[i:N,j:N] : f32\n", {
+        "??": "output Y[i:N,j:N] = X[i,j] - X[i-1,j] ?? 0",
+        "if": "output Y[i:N,j:N] = X[i,j] - (if i > 0 then X[i-1,j] else 0)",
+        "if around": "output Y[i:N,j:N] = if i > 0 then X[i,j] - X[i-1,j] else X[i,j]",
+        "?? around": "output Y[i:N,j:N] = (X[i,j] - X[i-1,j]) ?? X[i,j]",
+        "where": "output Y[i:N,j:N] = X[i,j] - sum[k:N where k == i - 1] X[k,j]",
+        "shifted first": "P[i:N,j:N] = X[i-1,j] ?? 0\noutput Y[i,j] = X[i,j] - P[i,j]",
+    }),
+    Family("maximum of rows", "dim N = 1024, M = 768\ninput X[i:N,j:M] : f32\n", {
+        "max": "output Y[i] = max[j] X[i,j]",
+        "argmax and gather": "output Y[i] = X[i, argmax[j] X[i,j]]",
+        "argmax named": "a[i] = argmax[j] X[i,j]\noutput Y[i] = X[i,a[i]]",
+        "argmax, where": "a[i] = argmax[j] X[i,j]\noutput Y[i] = sum[j where j == a[i]] X[i,j]",
+        "min": "output Y[i] = -min[j] -X[i,j]",
+        "halves": "output Y[i] = max(max[j:384] X[i,j+0], max[j:384] X[i,j+384])",
+        "groups": "output Y[i] = max[a,b] X[i,(a b:16)]",
+    }),
+    Family("index of the maximum", "dim N = 1024, M = 768\ninput X[i:N,j:M] : f32\n", {
+        "argmax": "output Y[i] = argmax[j] X[i,j]",
+        "min of equals": "m[i] = max[j] X[i,j]\noutput Y[i] = min[j where X[i,j] == m[i]] j",
+        "negated": "output Y[i] = argmin[j] -X[i,j]",
+    }),
+    Family("a chain", "input A[i:256,j:64], B[j:64,k:512], C[k:512,l:32], D[l:32,m:256] : f32\n", {
+        "one sum": "output Y[i,m] = sum[j,k,l] A[i,j] * B[j,k] * C[k,l] * D[l,m]",
+        "another order": "output Y[i,m] = sum[l,j,k] D[l,m] * B[j,k] * A[i,j] * C[k,l]",
+        "from the left": "P[i,k] = sum[j] A[i,j] * B[j,k]\nR[i,l] = sum[k] P[i,k] * C[k,l]\noutput Y[i,m] = sum[l] R[i,l] * D[l,m]",
+        "from the right": "P[k,m] = sum[l] C[k,l] * D[l,m]\nR[j,m] = sum[k] B[j,k] * P[k,m]\noutput Y[i,m] = sum[j] A[i,j] * R[j,m]",
+        "the middle first": "P[j,l] = sum[k] B[j,k] * C[k,l]\noutput Y[i,m] = sum[l] (sum[j] A[i,j] * P[j,l]) * D[l,m]",
+        "nested": "output Y[i,m] = sum[l] (sum[k] (sum[j] A[i,j] * B[j,k]) * C[k,l]) * D[l,m]",
+    }),
+    Family("a chain and a vector", "input A[i:600,j:500], B[j:500,k:700], x[k:700] : f32\n", {
+        "one sum": "output Y[i] = sum[j,k] A[i,j] * B[j,k] * x[k]",
+        "vector first": "v[j] = sum[k] B[j,k] * x[k]\noutput Y[i] = sum[j] A[i,j] * v[j]",
+        "matrix first": "C[i,k] = sum[j] A[i,j] * B[j,k]\noutput Y[i] = sum[k] C[i,k] * x[k]",
+        "scaled columns": "S[j,k] = B[j,k] * x[k]\nC[i,k] = sum[j] A[i,j] * S[j,k]\noutput Y[i] = sum[k] C[i,k]",
+        "turned": "output Y[i] = sum[k,j] x[k] * A[i,j] * B[j,k]",
+    }),
+    Family("bilinear form", "input X[b:64,i:96], W[i:96,j:80,o:32], Z[b:64,j:80] : f32\n", {
+        "one sum": "output Y[b,o] = sum[i,j] X[b,i] * W[i,j,o] * Z[b,j]",
+        "turned": "output Y[b,o] = sum[j,i] Z[b,j] * W[i,j,o] * X[b,i]",
+        "left first": "P[b,j,o] = sum[i] X[b,i] * W[i,j,o]\noutput Y[b,o] = sum[j] P[b,j,o] * Z[b,j]",
+        "outer product first": "P[b,i,j] = X[b,i] * Z[b,j]\noutput Y[b,o] = sum[i,j] P[b,i,j] * W[i,j,o]",
+        "nested": "output Y[b,o] = sum[j] Z[b,j] * sum[i] X[b,i] * W[i,j,o]",
+    }),
+    Family("trace of a product", "input A[i:512,j:512], B[j:512,i:512] : f32\n", {
+        "sum": "output Y = sum[i,j] A[i,j] * B[j,i]",
+        "diagonal": "C[i,k:512] = sum[j] A[i,j] * B[j,k]\noutput Y = sum[i] C[i,i]",
+        "where": "C[i,k:512] = sum[j] A[i,j] * B[j,k]\noutput Y = sum[i,k where i == k] C[i,k]",
+        "transposed": "T[i,j] = B[j,i]\noutput Y = sum[i,j] A[i,j] * T[i,j]",
+    }),
+    Family("covariance", "dim N = 1024, M = 192\ninput X[n:N,i:M] : f32\n", {
+        "stats": "use stats\noutput Y[i,j:M] = covariance[n](X[n,i], X[n,j])",
+        "centred": "m[i] = mean[n] X[n,i]\nC[n,i] = X[n,i] - m[i]\noutput Y[i,j] = (sum[n] C[n,i] * C[n,j]) / N",
+        "inside": "m[i] = mean[n] X[n,i]\noutput Y[i,j:M] = mean[n] (X[n,i] - m[i]) * (X[n,j] - m[j])",
+        "moments": "m[i] = mean[n] X[n,i]\noutput Y[i,j:M] = (mean[n] X[n,i] * X[n,j]) - m[i] * m[j]",
+        "one side centred": "m[i] = mean[n] X[n,i]\noutput Y[i,j:M] = mean[n] (X[n,i] - m[i]) * X[n,j]",
+    }),
+    Family("normalised rows", "dim N = 1024, M = 768\ninput X[i:N,j:M] : f32\n", {
+        "division": "output Y[i,j] = X[i,j] / sum[k] X[i,k]",
+        "named": "s[i] = sum[j] X[i,j]\noutput Y[i,j] = X[i,j] / s[i]",
+        "inverse": "s[i] = 1 / sum[j] X[i,j]\noutput Y[i,j] = X[i,j] * s[i]",
+        "mean": "m[i] = mean[j] X[i,j]\noutput Y[i,j] = X[i,j] / (m[i] * M)",
+        "by ones": "o[j:M] : f32 = 1\ns[i] = sum[j] X[i,j] * o[j]\noutput Y[i,j] = X[i,j] / s[i]",
+    }),
+    Family("mean of pixels", "input X[n:16,c:64,y:32,x:32] : f32\n", {
+        "mean": "output Y[n,c] = mean[y,x] X[n,c,y,x]",
+        "mean of means": "output Y[n,c] = mean[y] mean[x] X[n,c,y,x]",
+        "other mean of means": "output Y[n,c] = mean[x] mean[y] X[n,c,y,x]",
+        "sum": "output Y[n,c] = (sum[y,x] X[n,c,y,x]) / 1024",
+        "sum, turned": "output Y[n,c] = (sum[x,y] X[n,c,y,x]) / 1024",
+        "scaled before": "output Y[n,c] = sum[y,x] X[n,c,y,x] * 0.0009765625",
+        "flat": "F[n,c,(y x)] = X[n,c,y,x]\noutput Y[n,c] = mean[p] F[n,c,p]",
+    }),
+    Family("gated layer", "input X[b:128,a:256], W[a:256,f:512], V[a:256,f:512] : f32\n", {
+        "swiglu": "use nn\noutput Y[b,f] = swiglu[a](X[b,a], W[a,f], V[a,f])",
+        "named": "G[b,f] = sum[a] X[b,a] * W[a,f]\nU[b,f] = sum[a] X[b,a] * V[a,f]\noutput Y[b,f] = silu(G[b,f]) * U[b,f]",
+        "sigmoid": "G[b,f] = sum[a] X[b,a] * W[a,f]\noutput Y[b,f] = G[b,f] * sigmoid(G[b,f]) * sum[a] X[b,a] * V[a,f]",
+        "exp": "G[b,f] = sum[a] X[b,a] * W[a,f]\noutput Y[b,f] = G[b,f] / (1 + exp(-G[b,f])) * sum[a] X[b,a] * V[a,f]",
+        "one product": "T[a,p:2,f] = if p == 0 then W[a,f] else V[a,f]\nR[b,p,f] = sum[a] X[b,a] * T[a,p,f]\noutput Y[b,f] = silu(R[b,0,f]) * R[b,1,f]",
+    }),
+    Family("product with a bias", "input X[b:256,a:256], W[a:256,f:256], c[f:256] : f32\n", {
+        "linear": "use nn\noutput Y[b,f] = linear[a](X[b,a], W[a,f], c[f])",
+        "after": "P[b,f] = sum[a] X[b,a] * W[a,f]\noutput Y[b,f] = P[b,f] + c[f]",
+        "a further row": "A[b,a:257] = X[b,a+0] ?? 1\nU[a:257,f] = W[a+0,f] ?? c[f]\noutput Y[b,f] = sum[a] A[b,a] * U[a,f]",
+        "transposed weight": "T[f,a] = W[a,f]\noutput Y[b,f] = c[f] + sum[a] T[f,a] * X[b,a]",
+        "relu of it, by if": "P[b,f] = c[f] + sum[a] X[b,a] * W[a,f]\noutput Y[b,f] = if P[b,f] > -1e30 then P[b,f] else -1e30",
+    }),
+    Family("distances", "input A[i:256,d:64], B[j:256,d:64] : f32\n", {
+        "squares": "output Y[i,j] = sum[d] (A[i,d] - B[j,d])^2",
+        "a difference named": "D[i,j,d] = A[i,d] - B[j,d]\noutput Y[i,j] = sum[d] D[i,j,d] * D[i,j,d]",
+        "turned": "output Y[i,j] = sum[d] (B[j,d] - A[i,d])^2",
+        "l2sq": "use distance\noutput Y[i,j] = l2sq[d](A[i,d], B[j,d])",
+    }),
+    Family("relu", "input X[i:1000,j:1000] : f32\n", {
+        "relu": "output Y[i,j] = relu(X[i,j] - 7)",
+        "max": "output Y[i,j] = max(X[i,j] - 7, 0)",
+        "if": "output Y[i,j] = if X[i,j] > 7 then X[i,j] - 7 else 0",
+        "a factor": "output Y[i,j] = (X[i,j] - 7) * (if X[i,j] > 7 then 1 else 0)",
+        "named": "Z[i,j] = X[i,j] - 7\nm[i,j] = Z[i,j] > 0\noutput Y[i,j] = if m[i,j] then Z[i,j] else 0",
+        "abs": "Z[i,j] = X[i,j] - 7\noutput Y[i,j] = (Z[i,j] + abs(Z[i,j])) / 2",
+    }),
+    Family("counted", "dim N = 1024, M = 768\ninput X[i:N,j:M] : f32\n", {
+        "count": "output Y[i] = count[j where X[i,j] > 7]",
+        "sum of if": "output Y[i] = sum[j] if X[i,j] > 7 then 1 else 0",
+        "sum of bools": "output Y[i] = sum[j] i64(X[i,j] > 7)",
+        "a mask": "m[i,j] = X[i,j] > 7\noutput Y[i] = count[j where m[i,j]]",
+    }),
+    Family("permuted", "input X[a:64,b:96,c:128] : f32\n", {
+        "at once": "output Y[c,a,b] = X[a,b,c]",
+        "in two": "Z[a,c,b] = X[a,b,c]\noutput Y[c,a,b] = Z[a,c,b]",
+        "as a matrix": "F[(a b),c] = X[a,b,c]\nT[c,p] = F[p,c]\noutput Y[c,a:64,b] = T[c,(a b)]",
+        "by index": "output Y[c:128,a:64,b:96] = X[a+0,b+0,c+0]",
+    }),
+]

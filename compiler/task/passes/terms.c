@@ -8,8 +8,9 @@
  * so that only they are tested, and on many sites it reads its block in place.
  *
  * In: stages that reduce labels of known extents, a handful of points in all, with a read whose last index has such
- * a label together with the result's innermost one: lanes would have to go along both. Others, such as matrix
- * products with a short sum, and windows around contiguous channels, have schedules of their own. */
+ * a label together with the result's innermost one: lanes would have to go along both. So do windows across rows,
+ * sum[a:3] X[i+a,j], if nothing else than weights has reduced labels. Others, such as matrix products with a short sum,
+ * windows around contiguous channels, and rows that are cut into parts (x[32*i+a]), have schedules of their own. */
 #include "expr/prove/prove.h"
 #include "task/inside.h"
 
@@ -18,20 +19,48 @@
 enum {
   POINTS_MOST = 32,          /* a window of 3 x 3 x 3 has 27 */
   NODES_MOST = 1200,         /* of all terms together */
+  STEP_MOST = 4,             /* neighbours so far apart are read in vectors; farther apart, a sum's own points are */
   LABELS_MOST = 64
 };
 
 /* ---- which ------------------------------------------------------------------------------------------------ */
 
-typedef struct Look { uint64_t last, red; uint32_t nodes; bool window, gathers; } Look; /* last: the innermost label */
+typedef struct Look {
+  uint64_t last, red, out;   /* labels: the innermost, the reduced ones, those of the result */
+  uint32_t nodes;
+  bool window, across;       /* a read around each point, along its row or across rows */
+  bool other;                /* one with reduced labels that is neither, nor a weight */
+  bool gathers;
+} Look;
+
+/* Whether neighbours along the label may be near each other in this index. */
+static bool is_near(const Expr *e, uint64_t label) {
+  int64_t step, number = 0;
+  while (label >> number > 1) number++;
+  return !expr_slope(e, number, &step) || (step >= -STEP_MOST && step <= STEP_MOST);
+}
+
+static void read_look(Look *l, const Expr *e) {
+  const Expr *last = e->arg[e->n - 1];
+  uint64_t all = 0;
+  bool window = false, across = false;
+  for (uint32_t k = 0; k < e->n; k++) {
+    bool both = e->arg[k]->labels & l->out && e->arg[k]->labels & l->red;
+    l->gathers |= e->arg[k]->has & HAS_READ;
+    window |= both && e->arg[k] == last && last->labels & l->last && is_near(last, l->last);
+    across |= both && last->labels == l->last && is_near(last, l->last);
+    all |= e->arg[k]->labels;
+  }
+  l->window |= window;
+  l->across |= across;
+  l->other |= !window && !across && all & l->red && all & l->out;
+}
 
 static void look_at(Arena *a, const Expr *body, Look *l) {
   ExprNodes nodes = expr_nodes(a, body, 0);
   for (const Expr *e; (e = expr_node(&nodes));) {
     l->nodes++;
-    if (e->kind == EX_READ && e->n)
-      l->window |= e->arg[e->n - 1]->labels & l->last && e->arg[e->n - 1]->labels & l->red;
-    for (uint32_t k = 0; k < e->n; k++) l->gathers |= e->kind == EX_READ && e->arg[k]->has & HAS_READ;
+    if (e->kind == EX_READ && e->n) read_look(l, e);
   }
 }
 
@@ -53,10 +82,10 @@ static int64_t points_of(Arena *a, const TaskStage *st) {
     if (points > POINTS_MOST) return 0;
   }
   uint64_t out = ((uint64_t)1 << s->n_out) - 1;
-  Look l = {.last = (uint64_t)1 << (s->n_out - 1), .red = (((uint64_t)1 << (s->n_out + s->n_red)) - 1) & ~out};
+  Look l = {.last = (uint64_t)1 << (s->n_out - 1), .red = (((uint64_t)1 << (s->n_out + s->n_red)) - 1) & ~out, .out = out};
   look_at(a, s->body, &l);
   if (s->where) look_at(a, s->where, &l);
-  return l.window && !l.gathers && l.nodes * points <= NODES_MOST ? points : 0;
+  return (l.window || (l.across && !l.other)) && !l.gathers && l.nodes * points <= NODES_MOST ? points : 0;
 }
 
 /* ---- what extents decide -------------------------------------------------------------------------------------- */

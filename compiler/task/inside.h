@@ -39,6 +39,9 @@ bool task_kernels_count(const TaskGraph *t, const Tasks *list, uint32_t buffer, 
 void task_cheap(TaskGraph *t);
 /* Calls f for each stage of each kernel, in the list and in repeats. */
 void task_stages_each(TaskGraph *t, const Tasks *list, void (*f)(TaskGraph *t, TaskStage *s));
+/* Copies a tensor together with its border for a map with short rows that reads around each point (pad.c). After
+ * task_fuse, which would put the copy into the map. */
+void task_pad(TaskGraph *t);
 /* Computes integers in types as narrow as their values (narrow.c). After task_fuse. */
 void task_narrow(TaskGraph *t);
 /* Reads at data on other sites (fetch.c): a kernel makes the places, and readers test whether there is such a place.

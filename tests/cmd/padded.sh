@@ -1,0 +1,70 @@
+#!/bin/sh
+# suite: ci
+# A map with short rows reads around each point from a copy that has the border, so that nothing is tested (task/passes/pad.c): small convolutions, pools,
+# stencils, in several spellings. Where a predicate leaves points out, a weight does not count there, whatever it is.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/cmd/common"
+
+copies() { # COPIES TESTS FILE WORD...: so many copies are made, and the other kernels have so many choices
+  made=$1 tests=$2
+  shift 2
+  want 0 "$EIN" build "$@" --stop=task
+  [ "$(grep -c '^kernel.*padded' out)" = "$made" ] || wrong "wanted $made copies: $(cat out): $line"
+  [ "$(grep -v padded\\[ out | grep -o 'select(' | wc -l)" -eq "$tests" ] || wrong "wanted $tests choices: $(cat out): $line"
+  want 0 "$EIN" verify --target=jit "$@"
+}
+
+conv() { # TYPE BODY
+  printf 'dim H = 11, W = 13\ninput X[n:2,c:2,y:H,x:W], F[o:3,c:2,r:3,q:3] : %s\noutput Y[n,o,y:H,x:W] = %s\n' "$1" "$2"
+}
+
+for type in f32 i32 f64; do
+  conv $type 'sum[c,r,q] X[n,c,y+r-1,x+q-1] ?? 0 * F[o,c,r,q]' >zeros.ein
+  copies 1 0 zeros.ein
+  conv $type 'sum[q,r,c] F[o,c,r,q] * (if 0 <= y+r-1 and y+r <= H and x > 0-q and H > y+r-1 and x+q-1 < W then X[n,c,y+r-1,x+q-1] else 0)' >asked.ein
+  copies 1 0 asked.ein
+done
+conv i32 '(sum[c,q] X[n,c,y-1,x+q-1] ?? 0 * F[o,c,0,q]) + (sum[c,q] X[n,c,y+0,x+q-1] ?? 0 * F[o,c,1,q]) + sum[c,q] X[n,c,y+1,x+q-1] ?? 0 * F[o,c,2,q]' >rows.ein
+copies 1 0 rows.ein
+
+# Outside of a predicate, an infinite weight is left out, also where X has zeros.
+conv f32 'sum[c,r,q where 0 <= y+r-1 and y+r-1 < H and 0 <= x+q-1 and x+q-1 < W] X[n,c,y+r-1,x+q-1] * F[o,c,r,q]' >where.ein
+want 0 "$EIN" build where.ein --stop=task
+grep -q '^kernel.*padded' out || wrong "not padded: $(cat out)"
+want 0 "$EIN" verify --target=jit where.ein
+want 0 "$EIN" verify --target=jit where.ein X=ones F=const:inf
+want 0 "$EIN" verify --target=jit zeros.ein X=ones F=const:inf
+
+# Beyond the border there may be any one number; with a second one, those reads keep their choice.
+printf 'input X[y:20,x:30] : i32\noutput Y[y:20,x:30] = max[a:3,b:3] X[y+a-1,x+b-1] ?? -7\n' >seven.ein
+copies 1 0 seven.ein
+printf 'input X[y:20,x:30] : f32\noutput Y[y:10,x:15] = max[a:3,b:3] X[2*y+a-1,2*x+b-1] ?? -inf\n' >pool.ein
+want 0 "$EIN" verify --target=jit pool.ein
+printf 'input X[y:20,x:30] : i32\noutput Y[y:20,x:30] = (X[y,x-1] ?? 5) * (X[y,x+1] ?? 6) + (X[y-1,x] ?? 5) * (X[y+1,x] ?? 5)\n' >two.ein
+copies 1 1 two.ein
+
+# In a loop, over a state and over what does not change.
+cat >steps.ein <<'END2'
+dim N = 24
+input X[i:N,j:N] : i32
+input V[i:N,j:N] : i32
+repeat t < 3 {
+  state U[i:N,j:N] = X[i,j]
+  next U[i,j] = (U[i-1,j] ?? 0 + U[i+1,j] ?? 0 + U[i,j-1] ?? 0 + U[i,j+1] ?? 0) - 3 * U[i,j] + (V[i,j-1] ?? 1 * V[i,j+1] ?? 1)
+}
+output U
+END2
+want 0 "$EIN" verify --target=jit steps.ein
+want 0 "$EIN" build steps.ein --stop=task --roundtrip
+grep -q '^ *kernel.*padded' out || wrong "not padded: $(cat out)"
+
+# Long rows are cut at their borders instead; sizes that are not known stay; few tests are not worth a copy; and gathers are no windows.
+sed 's/W = 13/W = 65/' zeros.ein >long.ein
+want 0 "$EIN" build long.ein --stop=task
+grep -q padded out && wrong "a long row: $(cat out)"
+printf 'dim N\ninput X[y:N,x:N] : i32\noutput Y[y:N,x:N] = sum[a:3,b:3] X[y+a-1,x+b-1] ?? 0\n' >open.ein
+want 0 "$EIN" build open.ein --stop=task
+grep -q padded out && wrong "open sizes: $(cat out)"
+printf 'input X[y:20,x:30] : i32\noutput Y[y:20,x:30] = X[y,x] - X[y,x-1] ?? 0\n' >one.ein
+copies 0 1 one.ein
+finish

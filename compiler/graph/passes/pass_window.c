@@ -50,13 +50,14 @@ bool op_parts(Arena *a, const Expr *e, Op op, uint32_t most, const Expr **part, 
 
 /* ---- bands ----------------------------------------------------------------------------------- */
 
-/* The single output label with which the lower end moves. */
-static bool goes_along(Exprs *p, Band *d) {
+/* The single output label with which the lower end moves, by the same number at each step. */
+static bool goes_along(Band *d) {
+  int64_t step;
   d->along = d->low->labels;
   if (d->low->has & (HAS_READ | HAS_TURN) || !d->along || d->along & (d->along - 1)) return false;
   if (d->along >> d->n->sum->n_out) return false;
   for (uint32_t k = 0; k < d->n->sum->n_out; k++)
-    if (d->along >> k & 1) return !expr_normal(p, expr_op2(p, OP_SUB, d->low, expr_label(p, k)))->labels;
+    if (d->along >> k & 1) return expr_slope(d->low, k, &step) && step != 0;
   return false;
 }
 
@@ -78,7 +79,7 @@ static bool band_find(Exprs *p, const EinNode *n, const Expr *const *part, uint3
       d.width = 1 - far->i - strict[i] - strict[k];
       d.upper = i, d.lower = k;
       d.low = expr_normal(p, expr_op2(p, OP_ADD, expr_op2(p, OP_ADD, by[k], label), expr_int(p, DT_I64, strict[k])));
-      if (d.width > 0 && d.width < best->width && goes_along(p, &d)) *best = d;
+      if (d.width > 0 && d.width < best->width && goes_along(&d)) *best = d;
     }
   const Expr *size = n->bound[red];
   return best->width < INT64_MAX && (size->kind != EX_INT || best->width <= size->i / 2);

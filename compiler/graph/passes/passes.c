@@ -5,8 +5,9 @@
 
 /* First, reads that can fail are guarded. Then vertices are simplified, which makes more of them equal and more
  * products plain, and unused labels are removed, which leaves some vertices mere copies. Then equal vertices are merged
- * before readers are counted, and once more after contraction, whose steps may be equal too. What contraction leaves
- * under a predicate is separated after it. At last axes are put in order. */
+ * before readers are counted, and once more after contraction, whose steps may be equal too. Nested reductions
+ * become one before contraction, which then sees whole products. What contraction leaves under a predicate is separated
+ * after it. At last axes are put in order. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead},
     {"values", graph_values},
@@ -15,6 +16,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"narrow", graph_narrow},
     {"copies", graph_copies},
     {"common", graph_common},
+    {"nested", graph_nested},
     {"wide", graph_wide},
     {"contract", graph_contract},
     {"classes", graph_classes},

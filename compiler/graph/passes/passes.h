@@ -3,7 +3,7 @@
  * The new graph lies in the given arena and shares the old one's strings and expressions; the old one does not
  * change. Names and places are kept; inputs, outputs, asserts, checks and dims are the same, in the same order. The
  * result is sound (graph_check) and means the same: integers and bools to the bit, floats except for the rounding of
- * graph_contract and graph_separate, which alone change the order of float operations. The new graph may find a
+ * graph_contract, graph_separate and graph_nested, which alone change the order of float operations. The new graph may find a
  * result where the old one would have stopped with an error in something that no result needs; never the other way
  * round.
  *
@@ -44,6 +44,8 @@ EinGraph *graph_either(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has the readers of a vertex that copies another tensor read that tensor, if only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Makes a reduction of a reduction by the same reducer one. */
+EinGraph *graph_nested(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Cuts products too wide for the next pass (labels, or factors) into steps of two factors, in a cheap order. */
 EinGraph *graph_wide(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Returns g; or graph_wide of it if a vertex has more labels than loops would ever finish. For users of the program
@@ -89,7 +91,7 @@ typedef struct PassInfo {
 } PassInfo;
 /* Has the readers of a vertex that copies another tensor read that tensor, if only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
-enum { GRAPH_PASSES = 16 };
+enum { GRAPH_PASSES = 17 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

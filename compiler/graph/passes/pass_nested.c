@@ -1,0 +1,118 @@
+/* graph/passes/pass_nested.c - makes a reduction of a reduction by the same reducer one: Y[a] = sum[b] Z[a,b], of
+ * Z[a,b] = sum[c] X[a,b,c], becomes Y[a] = sum[b,c] X[a,b,c]. Then it makes no difference whether the user wrote
+ * sum[b] sum[c], named the inner sum, or wrote one sum over both.
+ *
+ * Only Y may use Z, at each of its own output labels and with nothing beside it, so that no point is computed again. No
+ * domain or predicate of Z, and no rounding, lies in between. */
+#include "rebuild.h"
+
+enum { LABELS_MOST = 60 };
+
+typedef struct Nested {
+  Rebuild b;
+  const bool *shown;         /* by old id: something other than a vertex uses it, in its shape */
+  uint32_t *uses;            /* by old id: slots that read it; */
+  const EinNode **inner;     /*   the reduction that it takes in; NULL: none; */
+  uint32_t *red;             /*   its reduced labels, with those of that; */
+  bool *taken;               /*   it has become a part of its reader */
+} Nested;
+
+static void uses_count(Nested *c, const EinRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const EinNode *n = r->nodes.at[i];
+    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) c->uses[n->input[k]->id]++;
+    if (n->kind == EIN_REPEAT) uses_count(c, n->body);
+  }
+}
+
+static bool may_nest(Reducer r) {
+  return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_ANY || r == RED_ALL;
+}
+
+/* Whether the read has distinct labels of whole dimensions as indices, and all output labels of n are among them. */
+static bool reads_each(const EinNode *n, const Expr *read, const EinNode *of) {
+  uint64_t seen = 0, out = labels_below(n->sum->n_out);
+  for (uint32_t k = 0; k < read->n; k++) {
+    const Expr *e = read->arg[k];
+    if (e->kind != EX_LABEL || seen & e->labels || n->bound[e->i] != of->bound[k]) return false;
+    seen |= e->labels;
+  }
+  return (seen & out) == out;
+}
+
+/* The reduction that n reduces further; NULL: none. */
+static const EinNode *inner_of(const Nested *c, const EinNode *n) {
+  const EinSum *s = n->sum;
+  const Expr *e = n->kind == EIN_VERTEX ? s->body : NULL;
+  if (!e || e->kind != EX_READ || s->by || s->n_slot != 1 || !may_nest(s->reducer)) return NULL;
+  const EinNode *of = n->input[e->i];
+  if (of->kind != EIN_VERTEX || of->region != n->region || c->shown[of->id] || c->uses[of->id] != 1) return NULL;
+  const EinSum *in = of->sum;
+  bool plain = !in->by && !in->where && !in->domain && of->rank == in->n_out && in->reducer == s->reducer;
+  if (!plain || in->acc != s->acc || in->dtype != s->acc) return NULL;
+  if (s->n_out + s->n_red + c->red[of->id] > LABELS_MOST) return NULL;
+  return reads_each(n, e, of) ? of : NULL;
+}
+
+static void inner_find(Nested *c, const EinRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const EinNode *n = r->nodes.at[i], *of = inner_of(c, n);
+    if (n->kind == EIN_VERTEX) c->red[n->id] = n->sum->n_red + (of ? c->red[of->id] : 0);
+    if (of) c->taken[of->id] = true;
+    c->inner[n->id] = of;
+    if (n->kind == EIN_REPEAT) inner_find(c, n->body);
+  }
+}
+
+static Str name_new(Strings *t, uint32_t n, const Str *label, Str name) {
+  for (uint32_t k = 0; name && k < n; k++)
+    if (label[k] == name) name = strings_printf(t, "%s'", name->s), k = UINT32_MAX;
+  return name;
+}
+
+/* Reduces the inner vertex' labels behind those of s. */
+static void inner_put(Nested *c, EinSum *s, const EinNode *of, const Expr **bound, Str *label) {
+  Exprs *x = c->b.old->exprs;
+  const Expr *read = s->body, *to[LABELS_MOST + 1];
+  uint32_t n = s->n_out + s->n_red;
+  for (uint32_t k = 0; k < read->n; k++) to[k] = read->arg[k];
+  for (uint32_t k = 0; k < of->sum->n_red; k++) {
+    to[read->n + k] = expr_label(x, n + k);
+    bound[n + k] = of->bound[read->n + k];
+    label[n + k] = name_new(c->b.old->strings, n + k, label, of->label[read->n + k]);
+  }
+  s->body = expr_relabel(x, of->sum->body, read->n + of->sum->n_red, to);
+  s->n_red += of->sum->n_red;
+  s->n_slot = of->sum->n_slot;
+}
+
+static EinNode *nested(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
+  Nested *c = env;
+  const EinNode *of = c->inner[n->id], *last = NULL;
+  if (!of) return rebuild_copy(b, r, n);
+  EinSum s = *n->sum;
+  const Expr **bound = NEW_ARRAY(b->arena, const Expr *, LABELS_MOST + 1);
+  Str *label = NEW_ARRAY(b->arena, Str, LABELS_MOST + 1);
+  for (uint32_t k = 0; k < s.n_out + s.n_red; k++) bound[k] = n->bound[k], label[k] = n->label[k];
+  for (; of; last = of, of = c->inner[of->id]) {
+    inner_put(c, &s, of, bound, label);
+    rebuild_note(b, "reductions joined with those around them", of->place);
+  }
+  EinNode **input = NEW_ARRAY(b->arena, EinNode *, s.n_slot + 1);
+  for (uint32_t k = 0; k < s.n_slot; k++) input[k] = rebuild_to(b, last->input[k]);
+  return rebuild_vertex(b, r, n, &s, bound, label, input);
+}
+
+static bool not_taken(void *env, const EinNode *n) { return !((const Nested *)env)->taken[n->id]; }
+
+EinGraph *graph_nested(Arena *a, const EinGraph *g, PassNotes *notes) {
+  static const RebuildRules rules = {.keep = not_taken, .vertex = nested};
+  Nested c = {.b = {.arena = a, .old = g, .pass = "nested", .notes = notes}, .shown = nodes_shown(a, g)};
+  c.uses = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
+  c.inner = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1);
+  c.red = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
+  c.taken = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  uses_count(&c, g->top);
+  inner_find(&c, g->top);
+  return rebuild(&c.b, a, g, &rules, &c);
+}

@@ -3,8 +3,9 @@
  *     Y[u,h] = sum[g] A[u,g] * W[g,h]
  *     next K[u,h] = if u == t then Y[u,h] else K[u,h]
  *
- * wants Y[t,h]. Users come after what they read, so regions are walked backwards: what a vertex wants of its inputs
- * depends on what is wanted of it. */
+ * wants Y[t,h]. And labels of which only equal points are wanted: sum[i] C[i,i] wants C's diagonal. Users come after
+ * what they read, so regions are walked backwards: what a vertex wants of its inputs depends on what is wanted of it.
+ */
 #include "point.h"
 
 #include "graph/inside.h"
@@ -19,6 +20,7 @@ typedef struct Points {
   Exprs *p;
   const bool *shown;
   const Expr ***at;          /* by id, by label: the point; NULL: several, or unknown */
+  uint64_t **like;           /* by id, by label: the labels before it that have the same value in all reads, as bits */
   bool *seen;                /* by id: it is read */
 } Points;
 
@@ -34,6 +36,16 @@ static bool has_points(const Points *w, const EinNode *n) {
   return n->kind == EIN_VERTEX && !w->shown[n->id] && n->rank == n->sum->n_out;
 }
 
+/* Notes which of the vertex' labels have the same value as an earlier one in this read, whose indices are these. */
+static void like_want(Points *w, const EinNode *of, const Expr *const *at, bool first) {
+  for (uint32_t i = 0; i < of->rank; i++) {
+    uint64_t same = 0;
+    for (uint32_t j = 0; j < i && j < 64; j++)
+      if (at[j] && at[i] == at[j] && of->bound[i] == of->bound[j]) same |= (uint64_t)1 << j;
+    w->like[of->id][i] = first ? same : w->like[of->id][i] & same;
+  }
+}
+
 /* Notes that a reader wants these points; to: labels with a known value. */
 static void want(Look *k, const Expr *read, const Expr *const *to) {
   Points *w = k->w;
@@ -42,11 +54,13 @@ static void want(Look *k, const Expr *read, const Expr *const *to) {
   if (!has_points(w, of)) return;
   bool first = !w->seen[of->id], here = of->region == k->n->region;
   w->seen[of->id] = true;
+  const Expr **at = NEW_ARRAY(w->arena, const Expr *, of->rank + 1);
   for (uint32_t i = 0; i < of->rank; i++) {
-    const Expr *e = here ? expr_normal(w->p, expr_relabel(w->p, read->arg[i], n, to)) : NULL;
+    const Expr *e = at[i] = here ? expr_normal(w->p, expr_relabel(w->p, read->arg[i], n, to)) : NULL;
     if (!e || !is_one_point(e) || (!first && w->at[of->id][i] != e)) w->at[of->id][i] = NULL;
     else w->at[of->id][i] = e;
   }
+  like_want(w, of, at, first);
 }
 
 /* Adds what the conjuncts say of labels to what was known. */
@@ -88,6 +102,12 @@ static void settle(Points *w, const EinNode *n, const Facts *facts) {
     const Expr *goal = expr_and(w->p, low, high); /* NULL: always */
     if (!goal || prove(w->p, facts, goal).verdict == PROVED) w->at[n->id][i] = e;
   }
+  for (uint32_t i = 0; i < n->rank; i++) {
+    uint64_t like = w->seen[n->id] && !w->at[n->id][i] ? w->like[n->id][i] : 0;
+    uint32_t first = 0;
+    while (like && !(like >> first & 1)) first++;
+    if (like) w->at[n->id][i] = expr_label(w->p, first);
+  }
 }
 
 static void all_wanted(Points *w, const EinNode *n) {
@@ -96,6 +116,7 @@ static void all_wanted(Points *w, const EinNode *n) {
     if (!has_points(w, of)) continue;
     w->seen[of->id] = true;
     memset(w->at[of->id], 0, of->rank * sizeof *w->at[of->id]);
+    memset(w->like[of->id], 0, of->rank * sizeof *w->like[of->id]);
   }
 }
 
@@ -130,6 +151,7 @@ static void region_look(Points *w, const EinRegion *r) {
 const Expr *const *const *points_find(Arena *a, const EinGraph *g, const bool *shown) {
   Points w = {.arena = a, .p = g->exprs, .shown = shown};
   w.at = NEW_ARRAY(a, const Expr **, g->n_nodes + 1);
+  w.like = NEW_ARRAY(a, uint64_t *, g->n_nodes + 1);
   w.seen = NEW_ARRAY(a, bool, g->n_nodes + 1);
   for (uint32_t i = 0; i < g->n_nodes; i++) w.at[i] = NULL;
   VEC(const EinRegion *) todo = {0};
@@ -139,7 +161,9 @@ const Expr *const *const *points_find(Arena *a, const EinGraph *g, const bool *s
     for (uint32_t i = 0; i < r->nodes.len; i++) {
       const EinNode *n = r->nodes.at[i];
       if (n->kind == EIN_REPEAT) vec_push(a, todo, n->body);
-      if (n->kind == EIN_VERTEX && has_points(&w, n)) w.at[n->id] = NEW_ARRAY(a, const Expr *, n->rank + 1);
+      if (n->kind != EIN_VERTEX || !has_points(&w, n)) continue;
+      w.at[n->id] = NEW_ARRAY(a, const Expr *, n->rank + 1);
+      w.like[n->id] = NEW_ARRAY(a, uint64_t, n->rank + 1);
     }
   }
   region_look(&w, g->top);

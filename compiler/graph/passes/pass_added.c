@@ -2,21 +2,30 @@
  *
  *     X[i,j] = sum[k] A[i,k] * B[k,j]        Z[i,j] = sum[l] C[i,l] * W[l,j]       as many k as l
  *
- * becomes Y[i,j] = sum[k] (A[i,k] * B[k,j] + C[i,k] * W[k,j]). On many sites the parts of such a sum are added where they
- * are made, and reduced once. On one site nothing is gained. So this is not one of the passes: it is for graphs that are to
- * move little (Optimise.sites), which the planner compares with those that are fastest on one site.
+ * becomes Y[i,j] = sum[k] (A[i,k] * B[k,j] + C[i,k] * W[k,j]). On many sites the parts of such a sum are added where
+ * they are made, and reduced once. So this is for graphs that are to move little (Optimise.sites), which the planner
+ * compares with those that are fastest on one site.
+ *
+ * On one site little is gained for products, which have loops of their own. But a convolution that is written row by
+ * row of its filter, or tap by tap, is one loop over its output if all its terms are in one sum. So sums of a few
+ * points, all terms together, that read around the result's points are added up there, too.
  *
  * The sums must have nobody else who reads them, and no conditions, and be of the dtype in which they are added up. */
 #include <string.h>
 
 #include "rebuild.h"
 
-enum { TERMS_MOST = 8 };
+enum {
+  TERMS_MOST = 32,
+  TERMS_MOVED = 8,           /* on many sites */
+  POINTS_MOST = 32           /* on one, of all terms together: they are written out (task/passes/terms.c) */
+};
 
 typedef struct Added {
   Rebuild b;
   bool *shown;               /* by old id: something other than an equation uses it */
   uint32_t *n_read;          /* by old id: by how many slots it is read */
+  bool few;                  /* on one site */
 } Added;
 
 static void reads_count(Added *c, const EinRegion *r) {
@@ -56,14 +65,43 @@ static bool same_points(const EinNode *a, const EinNode *b) {
   return same;
 }
 
+/* Whether all terms together have few points. */
+static bool are_few(const EinNode *y, uint32_t n, const Expr *const *term) {
+  const EinNode *of = y->input[term[0]->i];
+  int64_t points = n;
+  for (uint32_t k = of->rank; k < of->rank + of->sum->n_red; k++) {
+    if (of->bound[k]->kind != EX_INT || of->bound[k]->i < 1 || of->bound[k]->i > POINTS_MOST) return false;
+    points *= of->bound[k]->i;
+    if (points > POINTS_MOST) return false;
+  }
+  return true;
+}
+
+/* Whether the term's vertex reads a tensor at a sum of the label of y's rows and something else. */
+static bool reads_around(Arena *a, const EinNode *y, const Expr *term) {
+  const EinNode *of = y->input[term->i];
+  uint32_t own = 0; /* that label there: terms have all of y's */
+  while (term->arg[own]->i != (int64_t)y->rank - 1) own++;
+  ExprNodes nodes = expr_nodes(a, of->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));) {
+    const Expr *last = e->kind == EX_READ && e->n ? e->arg[e->n - 1] : NULL;
+    if (last && last->kind == EX_OP && last->labels >> own & 1) return true;
+  }
+  return false;
+}
+
 /* Finds the terms of y; 0: they are not all sums over as many points. */
 static uint32_t terms_find(const Added *c, const EinNode *y, const Expr **term) {
   uint32_t n;
   if (!is_plain(y) || y->sum->reducer != RED_NONE || y->rank == 0 || y->rank > 32 || y->sum->acc != y->dtype) return 0;
-  if (!op_parts(c->b.arena, y->sum->body, OP_ADD, TERMS_MOST, term, &n) || n < 2) return 0;
-  for (uint32_t k = 0; k < n; k++)
+  uint32_t most = c->few ? TERMS_MOST : TERMS_MOVED;
+  if (!op_parts(c->b.arena, y->sum->body, OP_ADD, most, term, &n) || n < 2) return 0;
+  bool around = false;
+  for (uint32_t k = 0; k < n; k++) {
     if (!is_sum_of(c, y, term[k]) || !same_points(y->input[term[0]->i], y->input[term[k]->i])) return 0;
-  return n;
+    around |= c->few && reads_around(c->b.arena, y, term[k]);
+  }
+  return !c->few || (around && are_few(y, n, term)) ? n : 0;
 }
 
 static const Expr *leaf_shifted(void *env, Exprs *x, const Expr *leaf) {
@@ -113,10 +151,13 @@ static EinNode *add_up(void *env, Rebuild *b, EinRegion *r, const EinNode *y) {
   return rebuild_vertex(b, r, y, &s, bound, label, input);
 }
 
-EinGraph *graph_added(Arena *a, const EinGraph *g, PassNotes *notes) {
+static EinGraph *added(Arena *a, const EinGraph *g, PassNotes *notes, bool few) {
   static const RebuildRules rules = {.vertex = add_up};
-  Added c = {.b = {.arena = a, .pass = "added", .notes = notes}, .shown = nodes_shown(a, g)};
+  Added c = {.b = {.arena = a, .pass = "added", .notes = notes}, .shown = nodes_shown(a, g), .few = few};
   c.n_read = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
   reads_count(&c, g->top);
   return rebuild(&c.b, a, g, &rules, &c);
 }
+
+EinGraph *graph_added(Arena *a, const EinGraph *g, PassNotes *notes) { return added(a, g, notes, false); }
+EinGraph *graph_added_few(Arena *a, const EinGraph *g, PassNotes *notes) { return added(a, g, notes, true); }

@@ -23,6 +23,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"separate", graph_separate},
     {"lag", graph_lag},
     {"window", graph_window},
+    {"added", graph_added_few},
     {"common", graph_common},
     {"axes", graph_axes},
     {"dead", graph_dead},

@@ -3,9 +3,9 @@
  * The new graph lies in the given arena and shares the old one's strings and expressions; the old one does not
  * change. Names and places are kept; inputs, outputs, asserts, checks and dims are the same, in the same order. The
  * result is sound (graph_check) and means the same: integers and bools to the bit, floats except for the rounding of
- * graph_contract, graph_separate and graph_nested, which alone change the order of float operations. The new graph may find a
- * result where the old one would have stopped with an error in something that no result needs; never the other way
- * round.
+ * graph_contract, graph_separate, graph_nested and graph_added, which alone change the order of float operations. The
+ * new graph may find a result where the old one would have stopped with an error in something that no result needs;
+ * never the other way round.
  *
  * Each pass is linear in the vertices, up to logarithms. The work on one vertex, on proofs and on contraction orders
  * is bounded. docs/languages-inside.md describes each pass. */
@@ -60,6 +60,8 @@ EinGraph *graph_contract_on(Arena *a, const EinGraph *g, PassNotes *notes, int64
 /* Adds products up under one sum, whose parts are then reduced once on many sites: pass_added.c. Only if graphs are to
  * move little. */
 EinGraph *graph_added(Arena *a, const EinGraph *g, PassNotes *notes);
+/* The same on one site for sums of a few points that read around those of the result. */
+EinGraph *graph_added_few(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Replaces reductions whose result labels only give a number to compare points with by one that has a label for the
  * number. */
 EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes);
@@ -91,7 +93,7 @@ typedef struct PassInfo {
 } PassInfo;
 /* Has the readers of a vertex that copies another tensor read that tensor, if only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
-enum { GRAPH_PASSES = 17 };
+enum { GRAPH_PASSES = 18 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

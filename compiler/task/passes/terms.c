@@ -28,7 +28,9 @@ enum {
 typedef struct Look {
   uint64_t last, red, out;   /* labels: the innermost, the reduced ones, those of the result */
   uint32_t nodes;
-  bool window, across;       /* a read around each point, along its row or across rows */
+  bool added;                /* the body adds up terms */
+  bool window, across;       /* a read around each point, along its row or across rows; if terms are added, also one
+                              * beside each point */
   bool other;                /* one with reduced labels that is neither, nor a weight */
   bool gathers;
 } Look;
@@ -47,7 +49,8 @@ static void read_look(Look *l, const Expr *e) {
   for (uint32_t k = 0; k < e->n; k++) {
     bool both = e->arg[k]->labels & l->out && e->arg[k]->labels & l->red;
     l->gathers |= e->arg[k]->has & HAS_READ;
-    window |= both && e->arg[k] == last && last->labels & l->last && is_near(last, l->last);
+    bool around = both || (l->added && last->kind == EX_OP);
+    window |= around && e->arg[k] == last && last->labels & l->last && is_near(last, l->last);
     across |= both && last->labels == l->last && is_near(last, l->last);
     all |= e->arg[k]->labels;
   }
@@ -82,7 +85,9 @@ static int64_t points_of(Arena *a, const TaskStage *st) {
     if (points > POINTS_MOST) return 0;
   }
   uint64_t out = ((uint64_t)1 << s->n_out) - 1;
-  Look l = {.last = (uint64_t)1 << (s->n_out - 1), .red = (((uint64_t)1 << (s->n_out + s->n_red)) - 1) & ~out, .out = out};
+  Look l = {.last = (uint64_t)1 << (s->n_out - 1), .out = out};
+  l.red = (((uint64_t)1 << (s->n_out + s->n_red)) - 1) & ~out;
+  l.added = is_op(s->body, OP_ADD);
   look_at(a, s->body, &l);
   if (s->where) look_at(a, s->where, &l);
   return (l.window || (l.across && !l.other)) && !l.gathers && l.nodes * points <= NODES_MOST ? points : 0;

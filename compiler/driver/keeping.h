@@ -7,8 +7,8 @@
  * changes and that live longer than a turn, because passes may have removed or added states.
  *
  * A checkpoint is turn-N.safetensors: these tensors by their names; `ein.turn`, the turns made; and `ein.repeat`,
- * which identifies the repeat. It gets this name once it is complete and on disk; the last two are kept. If there are
- * several processes, each writes its blocks to its own file, turn-N.rank-1-of-4.safetensors. Once all of these are on
+ * which identifies the repeat; and `ein.checksum`, made of all of these (older ones have none). It gets this name once
+ * it is complete and on disk; the last two are kept. If there are several processes, each writes its blocks to its own file, turn-N.rank-1-of-4.safetensors. Once all of these are on
  * disk, the first process writes turn-N.safetensors, which has `ein.plan` instead of blocks: the number of processes,
  * and a hash of the plan. Only as many processes with the same plan can resume. With --deterministic any number of
  * processes with any plan can: the file then has `ein.deterministic`, and each block X has its position in
@@ -54,7 +54,13 @@ bool keeping_eval(Keeping *k, EvalBetween *at, const char **why);
 Leave kept_folder(const Keeping *k);
 Leave kept_any(const Keeping *k); /* there is a checkpoint in k->from */
 ein_status kept_write(const Keeping *k, int64_t turn, ein_error *error);
-/* Reads the newest complete one into k->kept; reports incomplete ones. */
+/* Reads the newest complete one into k->kept; reports incomplete ones, and those that have changed since. */
 ein_status kept_read(Keeping *k, int64_t most, int64_t *turn, ein_error *error);
+
+/* ---- keeping_sum.c
+ * ------------------------------------------------------------------------------------------------------ */
+/* A tensor's part of the checksum: in memory, and as stored in a file, which is read in pieces. */
+uint64_t kept_sum(const ein_named_tensor *x);
+ein_status kept_sum_stored(const char *path, const char *name, const ein_stored *x, uint64_t *out, ein_error *error);
 
 #endif

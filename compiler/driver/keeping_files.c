@@ -12,6 +12,7 @@
 
 enum { KEPT_FILES = 2 };
 static const char first_part[] = "turn-", last_part[] = ".safetensors", half_made[] = ".turn";
+static const char checksum[] = "ein.checksum";
 
 static const char *kept_path(Arena *a, const char *folder, int64_t turn) {
   return arena_printf(a, "%s/%s%06lld%s", folder, first_part, (long long)turn, last_part);
@@ -118,9 +119,11 @@ static ein_named_tensor numbers(const char *name, const int64_t *at, int ndim, c
       name, {.data = (void *)(uintptr_t)at, .device_type = 1, .ndim = ndim, .dtype = EIN_I64, .shape = n}};
 }
 
-/* Renames it once it is on disk, then syncs the folder. */
-static ein_status file_put_whole(
-    const Keeping *k, Arena *a, const KeptTensors *all, const char *path, ein_error *error) {
+/* Adds the checksum. Renames the file once it is on disk, then syncs the folder. */
+static ein_status file_put_whole(const Keeping *k, Arena *a, KeptTensors *all, const char *path, ein_error *error) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < all->len; i++) sum += kept_sum(&all->at[i]);
+  vec_push(a, *all, numbers(checksum, (const int64_t *)&sum, 0, NULL));
   const char *half = arena_printf(a, "%s/%s%s", k->to, half_made, k->s->ranks ? blocks_part(k, a) : last_part);
   ein_status status = ein_safetensors_write(half, all->len, all->at, error);
   if (status != EIN_OK || (disk_has(half) && rename(half, path) == 0 && disk_has(k->to))) return status;
@@ -212,6 +215,30 @@ static ein_status tensor_take(const File *f, const char *name, const ein_tensor 
   return ein_stored_block(f->path, &x->at, to->dtype, low, to->shape, to->data, error);
 }
 
+/* Compares the file with its checksum, if it has one. */
+static ein_status file_unchanged(const File *f, ein_error *error) {
+  int64_t want;
+  const ein_tensor to = {.data = &want, .dtype = EIN_I64};
+  uint64_t sum = 0, one = 0;
+  if (!tensor_find(f, checksum)) return EIN_OK;
+  ein_status status = tensor_take(f, checksum, &to, error);
+  for (uint32_t i = 0; i < f->all.len && status == EIN_OK; i++, sum += one) {
+    const Tensor *x = &f->all.at[i];
+    one = 0;
+    if (x->readable && strcmp(x->name, checksum) != 0)
+      status = kept_sum_stored(f->path, x->name, &x->at, &one, error);
+  }
+  if (status != EIN_OK || sum == (uint64_t)want) return status;
+  return ein_error_set(
+      error, EIN_ERR_IO, "%s has changed since it was written: its elements do not give its checksum", f->path);
+}
+
+/* Lists a file's tensors, and checks that it is as it was written. */
+static ein_status file_open(File *f, bool unchanged, ein_error *error) {
+  ein_status status = ein_stored_each(f->path, tensor_seen, f, error);
+  return status == EIN_OK && unchanged ? file_unchanged(f, error) : status;
+}
+
 static const char *processes(Arena *a, int64_t n) {
   return n ? arena_printf(a, "%lld processes", (long long)n) : "one process";
 }
@@ -247,7 +274,7 @@ static ein_status tensors_take(const Keeping *k, const File *f, ein_error *error
 
 static ein_status blocks_take(const Keeping *k, int64_t turn, ein_error *error) {
   File f = {.a = k->s->arena, .path = blocks_path(k->s->arena, k->from, turn, blocks_part(k, k->s->arena))};
-  ein_status status = ein_stored_each(f.path, tensor_seen, &f, error);
+  ein_status status = file_open(&f, true, error);
   return status == EIN_OK ? tensors_take(k, &f, error) : status;
 }
 
@@ -322,6 +349,9 @@ static ein_status all_there(const Keeping *k, const File *f, const Gathered *g, 
   return EIN_OK;
 }
 
+/* Whether this process checks the file of process r: each one is checked by one. */
+static bool is_mine(const Keeping *k, int64_t r) { return !k->s->ranks || r % k->s->ranks->ranks == k->s->ranks->rank; }
+
 /* Reads files of this many processes; 0: of one, with whole tensors. */
 static ein_status others_take(const Keeping *k, const File *f, int64_t ranks, int64_t turn, ein_error *error) {
   Arena *a = arena_new();
@@ -335,7 +365,7 @@ static ein_status others_take(const Keeping *k, const File *f, int64_t ranks, in
   if (!ranks) status = parts_take(k, f, false, g, error);
   for (int64_t r = 0; r < ranks && status == EIN_OK; r++) {
     File one = {.a = arena_new(), .path = blocks_path(k->s->arena, k->from, turn, blocks_of(k->s->arena, r, ranks))};
-    status = ein_stored_each(one.path, tensor_seen, &one, error);
+    status = file_open(&one, is_mine(k, r), error);
     if (status == EIN_OK) status = parts_take(k, &one, true, g, error);
     arena_free(one.a);
   }
@@ -372,7 +402,7 @@ static ein_status newest_take(Keeping *k, int64_t most, int64_t *turn, ein_error
   for (int64_t at = newest(s->arena, k->from, INT64_MAX); at >= 0;) {
     File f = {.a = s->arena, .path = kept_path(s->arena, k->from, at)};
     ein_error half = {0};
-    ein_status status = ein_stored_each(f.path, tensor_seen, &f, &half);
+    ein_status status = file_open(&f, true, &half);
     if (status == EIN_OK) {
       status = file_take(k, &f, most, turn, error);
       if (status == EIN_OK) detail(s, "%s: goes on behind turn %lld, from %s", k->j->path, (long long)*turn, f.path);

@@ -61,6 +61,15 @@ once "d-4/turn-000040.safetensors is of a run by another plan"
 rm d-4/turn-000040.rank-2-of-4.safetensors
 want 4 ranks 4 heat.ein --resume d-4
 once "turn-000040.rank-2-of-4.safetensors"
+# A byte of one process's blocks has changed.
+flipped() { # FILE: its last byte
+  at=$(($(wc -c <"$1") - 1))
+  was=$(od -An -tu1 -j $at -N 1 "$1" | tr -d ' ')
+  printf "$(printf '\\%03o' $((was ^ 1)))" | dd of="$1" bs=1 seek=$at conv=notrunc 2>/dev/null
+}
+flipped d-2/turn-000040.rank-1-of-2.safetensors
+want 4 ranks 2 heat.ein --resume d-2
+once "d-2/turn-000040.rank-1-of-2.safetensors has changed since it was written"
 # But under --deterministic, any number of processes resumes any checkpoint, with the same bits as one uninterrupted process.
 cat >fixed.ein <<'END'
 dim N = 61
@@ -122,6 +131,13 @@ for by in s-1 s-2; do
     else want 0 ranks $n steps.ein --deterministic -o all=again/ --resume $by; fi
     for f in never/*; do cmp -s "$f" "again/${f#never/}" || wrong "on $n ranks ${f#never/} differs after a resume from $by"; done
   done
+done
+cp -r f-2 g-2
+flipped g-2/turn-000030.rank-0-of-2.safetensors
+for n in 1 3; do
+  if [ $n = 1 ]; then want 4 "$EIN" run --flags=-O0 --target=c fixed.ein --deterministic --resume g-2
+  else want 4 ranks $n fixed.ein --deterministic --resume g-2; fi
+  once "g-2/turn-000030.rank-0-of-2.safetensors has changed since it was written"
 done
 want 0 ranks 3 fixed.ein --deterministic --resume f-2 --checkpoint f-2 --every 3
 [ "$(cd f-2 && echo *-of-2*)" = '*-of-2*' ] || wrong "there is $(names f-2)"

@@ -138,6 +138,33 @@ cmp -s whole.safetensors longer.safetensors || wrong "a different result from th
 head -c 100 s/turn-000050.safetensors >h/turn-000050.safetensors
 want 4 "$EIN" run short.ein -D T=150 --resume h
 says "there is no whole checkpoint in h: h/turn-000050.safetensors"
+# One byte of a checkpoint has changed, anywhere in its elements.
+flip() { # FILE PLACE
+  was=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
+  printf "$(printf '\\%03o' $((was ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+size=$(wc -c <s/turn-000100.safetensors)
+head=$(($(od -An -tu8 -N 8 s/turn-000100.safetensors) + 8))
+tried=0
+for at in $(seq $head 29 $((size - 1))) $((size - 1)); do
+  cp s/* h
+  flip h/turn-000100.safetensors $at
+  want 0 "$EIN" run short.ein -D T=150 --resume h -o all=longer.safetensors
+  says "a checkpoint is not whole: h/turn-000100.safetensors has changed since it was written"
+  says "the one before it is taken, of turn 50"
+  cmp -s whole.safetensors longer.safetensors || wrong "another result after a resume from before byte $at changed"
+  tried=$((tried + 1))
+done
+[ $tried -gt 10 ] || wrong "$tried bytes were changed"
+flip h/turn-000050.safetensors $((size - 1))
+want 4 "$EIN" run short.ein -D T=150 --resume h
+says "there is no whole checkpoint in h: h/turn-000050.safetensors has changed since it was written"
+cp s/* h # as Ein wrote them once: nothing has this name
+LC_ALL=C sed -i 's/"ein.checksum"/"ein.checkwas"/' h/*
+flip h/turn-000100.safetensors $((size - 1))
+want 0 "$EIN" run short.ein -D T=150 --resume h -o all=other.safetensors -v
+says "goes on behind turn 100, from h/turn-000100.safetensors"
+
 mkdir empty
 want 2 "$EIN" run short.ein --resume empty
 says "--resume empty: there is no checkpoint in it, which would be called turn-000050.safetensors or so"

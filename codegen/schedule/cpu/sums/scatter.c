@@ -1,14 +1,19 @@
 /* codegen/schedule/cpu/sums/scatter.c - scatters. A reduction over the points where an output label equals a value
  * computed from the point, `H[b] = sum[e where bin[e] == b] w[e]`, visits the points once and adds each to its output,
- * instead of testing every point for every output. */
+ * instead of testing every point for every output. Sums of rows, as in the adjoint of a gather, are made where the
+ * result lies; others in an array of the kernel's own, which is then stored. */
 #include "schedule/schedule.h"
+
+#include <string.h>
 
 enum {
   PINS_MOST = 4,
   LANES = 64,                /* points of a contiguous label to add together, */
   LINE = 64,                 /*   or at least so many bytes: a memory access fetches a whole line */
   SUMS_MOST = 1 << 20,       /* bytes of all sums at once, if they have more than one label, */
-  LINES_MOST = 1 << 23       /*   and if each output has only a line */
+  LINES_MOST = 1 << 23,      /*   and if each output has only a line */
+  PARTS = 8,                 /* rows of results are cut for so many threads, */
+  PART_LEAST = 256           /*   into parts of at least so many bytes */
 };
 
 typedef struct Scatter {
@@ -22,6 +27,7 @@ typedef struct Scatter {
   bool lanes;                /* one more label follows, whose points are added together: */
   int64_t width;             /*   so many at a time, */
   const Expr *lo, *count;    /*   `count` of them from `lo` on */
+  bool in_place;             /* sums are made where the result lies */
   uint32_t place;            /* position of each output's value, for argmax and argmin; -1: none */
 } Scatter;
 
@@ -50,10 +56,34 @@ static bool is_along(const Scatter *c, uint32_t label) {
   return along && !(c->rest && ex_has_label(c->rest, label));
 }
 
+/* Whether sums can be made where the result lies: it is stored as it is summed, and is read by nobody before. */
+static bool is_in_place(const Scatter *c, uint32_t label) {
+  const Sched *s = c->s;
+  const TaskStage *st = c->p->stage;
+  const EinSum *sum = st->sum;
+  if (st->buffer < 0 || s->follow.goes_on || s->of_stage[st - s->task->stages.at] != NOWHERE) return false;
+  const TaskBuffer *to = buffer_seen(s, (uint32_t)st->buffer);
+  if (sum->domain || to->dtype != sum->acc || sum->dtype != sum->acc) return false;
+  for (uint32_t i = 0; i < s->task->stages.len; i++)
+    for (uint32_t j = 0; j < s->task->stages.at[i].sum->n_slot; j++) {
+      TaskSlot slot = s->task->stages.at[i].slot[j];
+      if (!slot.kept && buffer_seen(s, slot.index)->id == to->id) return false;
+    }
+  return plan_move(c->p, c->p->n_access - 1, label) == MOVE_UNIT;
+}
+
+/* The lanes of a part of a row of results. */
+static int64_t part_lanes(const StagePlan *p, uint32_t label) {
+  int64_t least = PART_LEAST / dtype_size(p->stage->sum->acc), n = p->size[label] / PARTS / least * least;
+  if (n < least) n = least;
+  return p->exact[label] && p->size[label] < n ? p->size[label] : n;
+}
+
 /* How many points of a label to add together; 0: not even a line's worth fits. With fewer than a line, each line would
  * be read several times. */
 static int64_t lanes_count(const Scatter *c, uint32_t label) {
   const StagePlan *p = c->p;
+  if (is_in_place(c, label)) return part_lanes(p, label);
   int64_t n = p->size[label] < LANES ? p->size[label] : LANES, line = LINE / dtype_size(p->stage->sum->acc);
   while (n / 2 >= line && !sums_fit(c, label, n, SUMS_MOST)) n /= 2;
   return sums_fit(c, label, n, n <= line ? LINES_MOST : SUMS_MOST) ? n : 0;
@@ -69,6 +99,7 @@ static void lanes_find(Scatter *c) {
     c->b[c->n] = l;
     c->lanes = true;
     c->width = n;
+    c->in_place = is_in_place(c, l);
   }
 }
 
@@ -144,6 +175,15 @@ static void best_take(Scatter *c, uint32_t acc, const Expr *const *at) {
   store_add(s, c->place, c->n, at, red_position(s, c->p, c->e));
 }
 
+/* The current point's place in the result. */
+static const Expr *const *result_at(const Scatter *c, uint32_t *n) {
+  const TaskStage *st = c->p->stage;
+  const Expr **at = NEW_ARRAY(c->s->arena, const Expr *, st->n_at + 1);
+  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(c->e, st->at[k]);
+  *n = st->n_at;
+  return at;
+}
+
 /* Adds each point to its output, if there is one. Long float sums need no lanes here: each output gets only a part of
  * the points. */
 static void points_walk(Scatter *c, uint32_t acc) {
@@ -165,7 +205,9 @@ static void points_walk(Scatter *c, uint32_t acc) {
   }
   LoopBody *around = lanes_open(c, at);
   const Expr *of = ex_of(c->e, sum->body), *value = ex_shared(s, c->lanes ? ex_ahead(s, of, around, at[c->n]) : of);
-  store_add(s, acc, c->n + c->lanes, at, ex_shared(s, red_combine(s, sum, sum_read(c, acc, at), value)));
+  uint32_t n = c->n + c->lanes;
+  const Expr *const *to = c->in_place ? result_at(c, &n) : at;
+  store_add(s, acc, n, to, ex_shared(s, red_combine(s, sum, place_read(s, acc, n, to), value)));
   into(s, was);
 }
 
@@ -195,13 +237,31 @@ static void how_scatter(const Scatter *c) {
   const TaskStage *st = c->p->stage;
   for (uint32_t k = 0; k < c->n; k++) buf_printf(&b, "%s%s", k ? " and " : "", how_label(st, c->b[k]));
   if (c->lanes) buf_printf(&b, ", %lld %s together", (long long)c->width, how_label(st, c->b[c->n]));
+  if (c->in_place) buf_printf(&b, ", where the result lies");
   how_add(c->s, st, "one walk over the points, each put to its %s", b.s);
+}
+
+/* Sets the whole result to the reducer's identity, in loops of their own: those of a map, which writes it from its first
+ * to its last byte. */
+static void result_begin(const Scatter *c, bool threads) {
+  Sched *s = c->s;
+  const TaskStage *st = c->p->stage;
+  TaskStage *own = &s->task->stages.at[st - s->task->stages.at];
+  const EinSum *was = own->sum;
+  EinSum *sum = NEW(s->arena, EinSum);
+  *sum = (EinSum){.n_out = was->n_out, .dtype = was->dtype, .acc = was->acc, .body = red_identity(s, was)};
+  Env e = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, was->n_out + 1)};
+  memcpy(e.label, c->e->label, s->outer * sizeof *e.label);
+  own->sum = sum;
+  stage_loops(s, st, &e, threads);
+  own->sum = was;
 }
 
 bool scatter_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   Scatter c = {.s = s, .p = p, .e = e};
   if (!scatter_find(&c)) return false;
   const TaskStage *st = p->stage;
+  if (c.in_place) result_begin(&c, threads);
   how_scatter(&c);
   Walk *w = NEW(s->arena, Walk);
   uint32_t all = c.n + c.lanes, *other = NEW_ARRAY(s->arena, uint32_t, p->n_order + 1);
@@ -220,15 +280,16 @@ bool scatter_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   for (uint32_t k = 0; k < all; k++) dim[k] = k < c.n ? st->bound[c.b[k]] : ex_int(s, c.width);
   if (c.lanes) {
     c.lo = named(s, NULL, "lo", ex_mul(s, w->index[n], ex_int(s, c.width)));
-    bool even = p->size[c.b[c.n]] % c.width == 0;
+    bool even = p->exact[c.b[c.n]] && p->size[c.b[c.n]] % c.width == 0;
     c.count = even ? ex_int(s, c.width)
                    : named(s, NULL, "n", ex_min(s, ex_int(s, c.width), ex_sub(s, st->bound[c.b[c.n]], c.lo)));
   }
-  uint32_t acc = place_own(s, st->name, "sums", st->sum->acc, all, dim);
-  var_add(s, acc, NULL);
+  uint32_t acc = c.in_place ? place_of_buffer(s, (uint32_t)st->buffer, true)
+                            : place_own(s, st->name, "sums", st->sum->acc, all, dim);
+  if (!c.in_place) var_add(s, acc, NULL);
   if (red_is_arg(st->sum)) var_add(s, c.place = place_own(s, NULL, "places", DT_I64, all, dim), NULL);
-  sums_walk(&c, acc, true);
+  if (!c.in_place) sums_walk(&c, acc, true);
   points_walk(&c, acc);
-  sums_walk(&c, acc, false);
+  if (!c.in_place) sums_walk(&c, acc, false);
   return true;
 }

@@ -72,4 +72,19 @@ want 0 "$EIN" build table.ein --stop=loop -D V=65536
 shows ', 16 a together'
 want 0 "$EIN" build table.ein --stop=loop -D V=1024
 shows ', 64 a together'
+# Rows of whole pages that a kernel keeps are a line longer, for tiles that go down their columns.
+cat >pages.ein <<'END'
+use attention
+dim S = 512, H = 8, D = 4
+input Q[h:H,s:S,d:D], K[h:H,s:S,d:D], V[h:H,s:S,e:D] : f64
+O[h,s,e] = causal[s,t,d](Q[h,s,d], K[h,t,d], V[h,t,e], 1 / sqrt(D))
+loss = sum[h,s,e] O[h,s,e]^2
+output dQ[h,s,d] = grad(loss, Q[h,s,d])
+output dK[h,s,d] = grad(loss, K[h,s,d])
+END
+want 0 "$EIN" build pages.ein --stop=loop
+shows ': f64 [512, 520] written'
+want 0 "$EIN" verify pages.ein --flags=-O1
+want 0 "$EIN" build pages.ein --stop=loop -D S=500
+shows ': f64 [500, 500] written'
 finish

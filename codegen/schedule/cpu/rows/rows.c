@@ -11,7 +11,9 @@
 
 enum {
   AGAIN_OPS = 8,             /* at most so many operations are cheaper than an array */
-  TOGETHER_BYTES = 8192      /* of rows that run together, for their widest stage */
+  TOGETHER_BYTES = 8192,     /* of rows that run together, for their widest stage */
+  PAGE = 4096,               /* bytes; and of a cache line, */
+  LINE = 64                  /*   which goes to a place of the cache that depends on its place in a page */
 };
 
 typedef enum {
@@ -311,6 +313,14 @@ static void into_last(Rows *r) {
   st->buffer = last->buffer, st->n_at = last->n_at, st->at = last->at;
 }
 
+/* Rows of whole pages become a line longer: otherwise lines of a column, such as those that a tile of the transposed
+ * product reads, have the same place in their pages, and evict one another. */
+static void pages_apart(Sched *s, DType t, uint32_t n, const Expr **dim) {
+  int64_t bytes, size = dtype_is_half(t) ? 4 : dtype_size(t); /* halves are kept as floats */
+  if (n > 1 && dim[n - 1]->kind == EX_INT && mul_ok(dim[n - 1]->i, size, &bytes) && bytes > 0 && bytes % PAGE == 0)
+    dim[n - 1] = ex_int(s, dim[n - 1]->i + LINE / size);
+}
+
 static void keep(Rows *r, uint32_t k) {
   Sched *s = r->s;
   const TaskStage *st = r->at[k].p.stage;
@@ -324,6 +334,7 @@ static void keep(Rows *r, uint32_t k) {
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, n + 2);
   dim[0] = ex_int(s, s->rows.together);
   for (uint32_t l = 0; l < n; l++) dim[l + rows] = st->bound[s->outer + l];
+  if (n > 1) pages_apart(s, st->sum->dtype, n + rows, dim);
   uint32_t place = place_own(s, st->name, "t", st->sum->dtype, n + rows, dim);
   s->of_stage[k] = place;
   var_add(s, place, NULL);

@@ -205,9 +205,8 @@ static bool parameter_left(Elab *x, Scope *in, Stated *s, uint32_t k, uint32_t n
   if (body) b->body = body;
   b->role = body ? BIND_ADJOINT : BIND_NOTHING;
   b->in_line = 0, b->used = body != NULL;
-  if (!body) return true;
-  param->used = true; /* also where the body does not use it */
-  s->param[s->n] = param;
+  param->used |= body != NULL; /* also where the body does not use it */
+  s->param[s->n] = param;      /* without a body it gets nothing from this result */
   s->adjoint[s->n++] = b;
   return true;
 }

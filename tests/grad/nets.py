@@ -253,6 +253,136 @@ net("a penalty on slopes", "x:5,4 w:4,6 v:6",
     "s = sum[n,h] tanh(sum[d] x[n,d] * w[d,h]) * v[h]\nloss = mean[n] (sqrt(sum[d] grad(s, x[n,d])^2) - 1)^2", penalty)
 
 
+# ---- rarer constructs --------------------------------------------------------------------------------------------------------------
+
+
+def turns_until(p):
+    x = p.w
+    for _ in range(30):
+        x, over = x - (x**3 - 2 * x - p.a.exp()) / (3 * x**2 - 2), float((x**3 - 2 * x - p.a.exp()).detach().abs().max()) < 1e-3
+        if over:
+            break
+    return (x * p.b).sum()
+
+
+def rows_written(p):
+    k, out = p.x * 0, []
+    for t in range(5):
+        k = torch.cat([k[:t], (p.x[t] * p.w + k.sum(0)).tanh()[None], k[t + 1:]])
+        out.append((k @ p.v).logsumexp(0))
+    return (torch.stack(out) * torch.arange(1, 6)).sum() + k.square().sum()
+
+
+def curvature(p):
+    g, = torch.autograd.grad(F.cross_entropy(p.x @ p.w, p.c), p.w, create_graph=True)
+    return (g * torch.tanh(p.v)).sum()
+
+
+def forgot(p):
+    return torch.where(torch.arange(4)[:, None] + torch.arange(5) != 2, p.x, p.x - p.x.detach())
+
+def slow_copy(p):
+    w, slow, off = p.w, p.w.detach(), 0
+    for _ in range(4):
+        off = off + ((p.x @ w).tanh() - (p.x @ slow).cos()).square().mean()
+        w, slow = w - 0.1 * (p.x.T @ (p.x @ w - p.y)), (0.9 * slow + 0.1 * w).detach()
+    return off + w.square().sum()
+
+
+def read_or(x, at, other):
+    """x's second axis at these places; where it has none, other."""
+    return torch.where(((at >= 0) & (at < x.shape[1]))[..., None], x[:, at.clamp(0, x.shape[1] - 1)], other)
+
+
+def windows(p):
+    i = torch.arange(5)[:, None]
+    return (torch.tanh(read_or(p.x, 2 * i + 3 * torch.arange(3) - 4, p.low).amax(2)) * read_or(p.x, 3 * i - 2 * torch.arange(4), torch.tensor(0.5)).mean(2)).sum()
+
+
+class Mixed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        s = x @ w
+        ctx.save_for_backward(x, w, s)
+        return torch.tanh(s), s**2
+
+    @staticmethod
+    def backward(ctx, da, db):
+        x, w, s = ctx.saved_tensors
+        return 2 * da @ w.T, x.T @ (db * torch.tanh(s))
+
+
+def stated(p):
+    inside = torch.where(p.x.abs() <= 1, p.x, p.x.detach())
+    a, b = Mixed.apply(inside + (torch.sign(p.x) - inside).detach(), p.w)
+    return (torch.sin(a) + b * torch.cos(torch.arange(3).to(torch.float64))).sum()
+
+
+def between(p):
+    h = torch.tanh(p.x @ p.w.triu())
+    n, k = torch.arange(6)[:, None], torch.arange(5)
+    near = ((torch.arange(6)[:, None, None] >= n - k) & (torch.arange(6)[:, None, None] <= n)).to(torch.float64)
+    s = torch.einsum("mnk,mk->nk", near, h * p.x.flip(1)).square().sum()
+    return s + (torch.autograd.grad(s, h, create_graph=True)[0] * h).sum()
+
+
+net("products with none, one, two and three zeros", "x:4,6",
+    "z[n,d] = if n + d < 2 * n and d % 2 == 0 then x[n,d] - stop_gradient(x[n,d]) else x[n,d]\nloss = sum[n] (n + 1) * sin(prod[d] z[n,d])",
+    lambda p: (torch.where((torch.arange(6) < torch.arange(4)[:, None]) & (torch.arange(6) % 2 == 0), p.x - p.x.detach(), p.x).prod(1).sin() * torch.arange(1, 5)).sum())
+net("running products through a zero", "x:4,5",
+    "z[n,d] = if n + d == 2 then x[n,d] - stop_gradient(x[n,d]) else x[n,d]\nq[n,t:5] = prod[d where d <= t] z[n,d]\nloss = sum[n,t] q[n,t] * exp(x[n,t])",
+    lambda p: (torch.cumprod(forgot(p), 1) * p.x.exp()).sum())
+net("a product over a group of two labels", "x:3,4 w:12", "y[n:3] = prod[(i j)] (x[i,j] + n * w[(i j)])\nloss = sum[n] tanh(y[n])",
+    lambda p: torch.tanh((p.x.reshape(12) + torch.arange(3)[:, None] * p.w).prod(1)).sum())
+net("the places of the largest and the least", "x:5,4,3 y:5,4,3 w:4",
+    "a[n] = argmax[i] (sum[j] x[n,i,j] * w[i])\nb[n] = argmin[(i j)] y[n,i,j]\nloss = sum[n,j] sin(x[n,a[n],j]) * y[n, b[n] // 3, b[n] % 3] * w[a[n]]",
+    lambda p: (torch.sin(p.x[torch.arange(5), (a := (p.x.sum(2) * p.w).argmax(1))]).sum(1) * p.y.reshape(5, 12).amin(1) * p.w[a]).sum())
+net("variances by a monoid of tuples", "x:3,7 g:3",
+    "monoid welford((n, m, s), (k, o, t)) = (n + k, m + (o - m) * (k / max(n + k, 1)), s + t + (o - m)^2 * (n * (k / max(n + k, 1))))\n"
+    "    identity (0, 0, 0) where n > 0 or (n == 0 and m == 0 and s == 0)\n"
+    "k[i], m[i], s[i] = welford[j where j != 2](1, x[i,j] * g[i], 0)\nloss = sum[i] (m[i] * sqrt(s[i] / k[i]) + s[i])",
+    lambda p: ((y := (p.x * p.g[:, None])[:, [0, 1, 3, 4, 5, 6]]).mean(1) * y.std(1, unbiased=False) + 6 * y.var(1, unbiased=False)).sum())
+net("the best with what it brings, by a monoid of tuples", "x:4,6 y:4,6",
+    "monoid best((v, at, p), (w, to, q)) = (max(v, w), if w > v or (w == v and to < at) then to else at, if w > v or (w == v and to < at) then q else p)\n"
+    "    identity (-inf, 1000, 0)\nv[n], at[n], q[n] = best[i](sin(x[n,i]), i, x[n,i] * y[n,i])\nloss = sum[n] (v[n]^2 * q[n] + f64(at[n]) * q[n])",
+    lambda p: ((v := torch.sin(p.x)).amax(1).square() * (q := (p.x * p.y)[torch.arange(4), v.argmax(1)]) + v.argmax(1) * q).sum())
+net("Newton until it is there", "w0:3 a:3 b:3",
+    "w[i] = w0[i] + 3\nrepeat t < 30 until far < 1e-3 {\n  state x[i:3] = w[i]\n  f[i] = x[i]^3 - 2 * x[i] - exp(a[i])\n  far = max[i] abs(f[i])\n  next x[i] = x[i] - f[i] / (3 * x[i]^2 - 2)\n}\n"
+    "loss = sum[i] x[i] * b[i]", lambda p: turns_until(types.SimpleNamespace(w=p.w0 + 3, a=p.a, b=p.b)))
+net("rows of a state, written one by one, and a stack", "x:5,3 w:3 v:3",
+    "repeat t < 5 {\n  state k[p:5,h:3] : f64 = 0\n  now[p,h] = if p == t then tanh(x[t,h] * w[h] + sum[p'] k[p',h]) else k[p,h]\n"
+    "  seen[t] = logsumexp[p] sum[h] now[p,h] * v[h]\n  next k[p,h] = now[p,h]\n}\nloss = (sum[t] seen[t] * f64(t + 1)) + sum[p,h] k[p,h]^2", rows_written)
+net("a slow copy that has no gradient", "x:5,3 y:5 w:3",
+    "repeat t < 4 {\n  state v[d:3] = w[d]\n  state slow[d:3] = stop_gradient(w[d])\n"
+    "  off[t] = mean[n] (tanh(sum[d] x[n,d] * v[d]) - cos(sum[d] x[n,d] * slow[d]))^2\n"
+    "  next v[d] = v[d] - 0.1 * sum[n] x[n,d] * ((sum[d'] x[n,d'] * v[d']) - y[n])\n  next slow[d] = stop_gradient(0.9 * slow[d] + 0.1 * v[d])\n}\n"
+    "loss = (sum[t] off[t]) + sum[d] v[d]^2",
+    slow_copy)
+net("pools with steps, holes and borders", "x:2,11,3 low:3",
+    "m[n,i:5,c] = max[q:3] x[n, 2*i + 3*q - 4, c] ?? low[c]\na[n,i:5,c] = mean[q:4] x[n, 3*i - 2*q, c] ?? 0.5\nloss = sum[n,i,c] tanh(m[n,i,c]) * a[n,i,c]",
+    windows)
+net("pixels from channels, and back", "x:2,3,4,8 f:3,3,2",
+    "s[n,(y a),(u b),c] = x[n,y,u,(c a:2 b:2)]\nz[n,y:6,u:8,c] = sum[q,r] s[n, y+q-1, u+r-1, c] ?? 0 * f[q,r,c]\nback[n,y,u,(a c b)] = tanh(z[n,(y a:2),(u b:2),c])\nloss = sum[n,y,u,k] back[n,y,u,k] * f64(k + y)",
+    lambda p: ((F.conv2d(F.pixel_shuffle(p.x.permute(0, 3, 1, 2), 2), p.f.permute(2, 0, 1)[:, None], padding=1, groups=2).tanh()
+                .reshape(2, 2, 3, 2, 4, 2).permute(0, 2, 4, 3, 1, 5).reshape(2, 3, 4, 8)) * (torch.arange(8) + torch.arange(3)[:, None, None])).sum())
+net("steps that let the gradient pass, and one that scales it", "x:5,4 w:4,3",
+    "def step(x) = sign(x) adjoint(dy) = if abs(x) <= 1 then dy else 0\ndef mixed[d](x, w) {\n  s = sum[d] x * w\n  (tanh(s), s^2)\n} adjoint(a: da, b: db) = (2 * da * w, db * a * x)\n"
+    "p[n,k], q[n,k] = mixed[d](step(x[n,d]), w[d,k])\nloss = sum[n,k] (sin(p[n,k]) + q[n,k] * cos(f64(k)))",
+    stated)
+net("segments: the largest of each, and sums over those that have one", "x:12 w:6",
+    "m[b:6] = max[e where c[e] == b] sin(x[e])\nn[b:6] = sum[e where c[e] == b] 1\nl[b:6] = logsumexp[e where c[e] == b] x[e]\n"
+    "loss = sum[b where n[b] > 0] (m[b] * w[b] + l[b]^2)",
+    lambda p: sum((torch.sin(p.x[p.c == b]).amax() * p.w[b] + p.x[p.c == b].logsumexp(0)**2 for b in range(6) if bool((p.c == b).any())), torch.tensor(0.0)), c=((12,), 6))
+net("reads beyond the end, with another tensor instead", "x:7,3 y:7,3",
+    "z[n,d] = x[n + c[n] - 3, d] ?? (y[c[n], d] * x[0,d]) ?? 1\nloss = sum[n,d] exp(z[n,d]) * x[6 - n, 2 - d]",
+    lambda p: (torch.where((((i := torch.arange(7) + p.c - 3) >= 0) & (i < 7))[:, None], p.x[i.clamp(0, 6)], p.y[p.c] * p.x[0]).exp() * p.x.flip(0, 1)).sum(), c=((7,), 7))
+net("a gradient's product with another tensor", "x:5,4 w:4,3 v:4,3",
+    "l = mean[n] cross_entropy[k](sum[d] x[n,d] * w[d,k], c[n])\nloss = sum[d,k] grad(l, w[d,k]) * tanh(v[d,k])", curvature, c=((5,), 3))
+net("what comes between, and ranges that move", "x:6,5 w:5,5",
+    "h[n,k] = tanh(sum[d where d <= k] x[n,d] * w[d,k])\nr[n:6,k] = sum[m where m >= n - k and m <= n] h[m,k] * x[m, 4 - k]\ns = sum[n,k] r[n,k]^2\nloss = s + sum[n,k] grad(s, h[n,k]) * h[n,k]",
+    between)
+
+
 # ---- judging ----------------------------------------------------------------------------------------------------------------------
 
 def text(shapes, whole, ein):

@@ -58,8 +58,12 @@ k=0
 for name in mm2 mttkrp5 mm3 mttkrp3 ttmc3 ttmc5; do mine $((k += 1)) 2 && no_more $name ${SITES:-8 64 512}; done
 [ "$(moved mttkrp3.ein 8)" = 2606688 ] || wrong "MTTKRP moves $(moved mttkrp3.ein 8) bytes on eight sites"
 
+# Two products in a chain move as much as the best grid of each, as if it cost nothing to go from one layout to the next; or where these layouts
+# do not fit, less than with what is between.
+! command -v python3 >/dev/null || want 0 python3 "$here/../plan/chains.py" "$EIN" --sites 6,8
+
 # Products that are added are one sum where that moves less: strictly less than the best grid of each, even if it cost nothing to go from one
-# layout to the next. So does a chain of three products that are not square. grids N I J K: elements that the best grid of one product moves.
+# layout to the next. grids N I J K: elements that the best grid of one product moves.
 grids() {
   awk -v n=$1 -v i=$2 -v j=$3 -v k=$4 'BEGIN { for (a = 1; a <= n; a++) for (b = 1; n % a == 0 && b <= n / a; b++) if (n / a % b == 0) {
     c = n / a / b; m = i * k * (b - 1) + k * j * (a - 1) + i * j * (c - 1); if (best == "" || m < best) best = m }; print best }'

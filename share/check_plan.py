@@ -179,7 +179,8 @@ BUFFER = re.compile(r"buffer %(\d+) (input|output|work)(?: \d+)?(?: [^\[ ]\S*)? 
 MOVE = r"\s*move (\d+)(?:\.\.(\d+))? (\w+) %(\d+) at((?: \S+){{{n}}}) to %(\d+) at((?: \S+){{{n}}})" \
        r"(?: wrap \[(.*?)\])?( by \S+)?(?: places %\d+ to %(\d+))?"
 ROOM = 1 << 26                 # bytes of partial results that arrive at once, unless the tasks have less room for them
-SLICE = 1 << 16                # the smallest slice of longer ones, in bytes
+SLICE = 1 << 16                # the smallest slice of longer ones, in bytes;
+LEAST = 1 << 12                # and where those of all groups exceed the room
 LONG = 1 << 22                 # the largest one, where there are more than four per group
 SPREAD = 1 << 20               # a broadcast that saves as many bytes by it goes by shares
 
@@ -284,7 +285,7 @@ def exchanges(move, held, mesh, room):
     each = target.size + (8 if place else 0)
     longest, slices = max(map(elements, due)) * each, 1
     if by and n > 1 and longest > room // n:
-        slices = min(longest // SLICE, max(4 * n, longest // LONG, -(-longest * n // room)))
+        slices = min(longest // min(SLICE, max(LEAST, room // n)), max(4 * n, longest // LONG, -(-longest * n // room)))
     yield Exchange(source, target, source.boxes, due, each,
                    along(lambda a: of[a] == "*" or of[a] == "+" and a not in axes),
                    along(lambda a: shares or onto[a] != "*"), wrap, n if by else 0, slices if slices >= n else 1)

@@ -510,11 +510,12 @@ Placement place_stored(const Mesh *m, uint32_t rank, const int64_t *most, const 
 static const double SPARED = 1 << 20; /* bytes */
 
 double move_slices(double bytes, double groups, int64_t room) {
-  double slices = floor(bytes / (double)MOVE_SLICE);
+  double at_once = floor((double)move_room(room) / groups);
+  double slices = floor(bytes / fmin((double)MOVE_SLICE, fmax((double)MOVE_LEAST, at_once)));
   double most = fmax((double)MOVE_SLICES * groups, floor(bytes / (double)MOVE_LONG));
   most = fmax(most, ceil(bytes * groups / (double)move_room(room)));
   if (slices > most) slices = most;
-  return groups < 2 || bytes <= floor((double)move_room(room) / groups) || slices < groups ? 1 : slices;
+  return groups < 2 || bytes <= at_once || slices < groups ? 1 : slices;
 }
 
 MoveRounds move_rounds(double bytes, double groups, int64_t room) {

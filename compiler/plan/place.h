@@ -79,9 +79,10 @@ uint32_t placement_inner(const Mesh *m, const Placement *p, uint32_t dimension);
 
 /* ---- how moves go: runtime/sites/ein_move.c ------------------------------------------------------------------- */
 
-/* Bytes of parts that arrive at once, unless a plan has less room for them. Of longer ones: the smallest slice; the
- * most slices per group of parts, unless slices are larger than MOVE_LONG, or those of all groups than the room. */
-enum { MOVE_ROOM = 1 << 26, MOVE_SLICE = 1 << 16, MOVE_SLICES = 4, MOVE_LONG = 1 << 22 };
+/* Bytes of parts that arrive at once, unless a plan has less room for them. Of longer ones: the smallest slice, and
+ * that where those of all groups would exceed the room; the most slices per group of parts, unless slices are larger
+ * than MOVE_LONG, or those of all groups than the room. */
+enum { MOVE_ROOM = 1 << 26, MOVE_SLICE = 1 << 16, MOVE_LEAST = 1 << 12, MOVE_SLICES = 4, MOVE_LONG = 1 << 22 };
 /* The room for parts that a plan states; 0: it states none. */
 static inline int64_t move_room(int64_t stated) { return stated ? stated : MOVE_ROOM; }
 /* Into how many slices a part is divided, one per round. bytes: of a part, what a site combines; groups: of parts;

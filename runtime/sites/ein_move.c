@@ -16,10 +16,12 @@
  */
 #include "ein_sites.h"
 
-/* The smallest slice of a part that does not arrive at once, in bytes: smaller ones would need too many messages. */
+/* The smallest slice of a part that does not arrive at once, in bytes: smaller ones would need too many messages. Where
+ * those of all groups exceed the room, slices are smaller, down to EIN_LEAST. */
 #ifndef EIN_MOVE_SLICE
 #define EIN_MOVE_SLICE (1 << 16)
 #endif
+enum { EIN_LEAST = 1 << 12 };
 
 /* The most slices per group of parts, unless they are larger than EIN_LONG: then all groups send in most rounds. */
 enum { EIN_SLICES = 4, EIN_LONG = 1 << 22 };
@@ -150,17 +152,19 @@ static ein_box ein_due(const ein_moving *v, int p, int q) {
 /* Returns the number of slices per part, the same at all sites. With fewer slices than groups, most sites would
  * be idle in most rounds. */
 static int64_t ein_slices(const ein_moving *v) {
-  int64_t most = 0, slices, many, whole;
+  int64_t at_once = v->mesh->room / v->groups, most = 0, slices, many, whole;
   if (v->groups == 1 || !(v->row->fold || v->row->best)) return 1;
   for (int q = 0; q < v->sites; q++) {
     ein_box b = ein_wanted(v, q);
     int64_t n = ein_box_count(v, &b);
     most = n > most ? n : most;
   }
-  if (most * (int64_t)(v->element + v->place) <= v->mesh->room / v->groups) return 1;
-  whole = (most * (int64_t)(v->element + v->place) * v->groups + v->mesh->room - 1) / v->mesh->room;
-  slices = most * (int64_t)(v->element + v->place) / EIN_MOVE_SLICE;
-  many = most * (int64_t)(v->element + v->place) / EIN_LONG;
+  most *= (int64_t)(v->element + v->place);
+  if (most <= at_once) return 1;
+  whole = (most * v->groups + v->mesh->room - 1) / v->mesh->room;
+  if (at_once < EIN_LEAST) at_once = EIN_LEAST;
+  slices = most / (at_once < EIN_MOVE_SLICE ? at_once : EIN_MOVE_SLICE);
+  many = most / EIN_LONG;
   if (many < EIN_SLICES * v->groups) many = EIN_SLICES * v->groups;
   if (many < whole) many = whole;
   if (slices > many) slices = many;

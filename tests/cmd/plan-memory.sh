@@ -22,6 +22,8 @@ want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 12 --dtypes f16 --most 
 # Nor does it move more than the best grid that fits.
 want 0 python3 "$root/tests/plan/grids.py" "$EIN"
 want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 6,9 --limits 1.3,1.75,2.1 1009x757x1327 4096x4096x4096
+# Small ones on many sites: parts come in slices of less than 64 KiB.
+want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 16,18 --limits 1.75 1000x1000x1000
 
 # A gradient whose parts are 512 MB on 8 sites: at once they take 8 times a share, in rounds hardly more than a share.
 cat >grad.ein <<'!'

@@ -197,7 +197,7 @@ def block_of(mesh, extents, to):
 
 def rounds(size, groups, room):
     """How many, and how much longer they take than all at once."""
-    slices = min(size // (1 << 16), max(4 * groups, size // (1 << 22), -(-size * groups // room)))
+    slices = min(size // min(1 << 16, max(1 << 12, room // groups)), max(4 * groups, size // (1 << 22), -(-size * groups // room)))
     return (1, 1) if groups < 2 or size <= room // groups or slices < groups else (slices + groups - 1, (slices + groups - 1) / slices)
 
 

@@ -155,15 +155,24 @@ static void panels_tell(const Sites *p, Placing *placing) {
 /* ---- under a limit -------------------------------------------------------------------------------------------- */
 
 #define PANELS_WORK 4e4        /* equations and panels to measure: for the plan, and as many for all before it */
+#define ROOM_SHARE 64.0        /* parts need no less room than this share of the least memory */
 
 /* Parts come in rounds if there is no room for them at once; a plan's file may state the room. */
 static bool room_stated(const Sites *p) { return p->places->room != 0; }
+
+/* A small share of what any plan takes, in a power of two; so large plans have no tiny slices. */
+static int64_t room_little(const Sites *p, const Placing *x) {
+  double share = memory_least(p->places, mesh_sites(&x->mesh)) / ROOM_SHARE;
+  int64_t room = MOVE_LEAST;
+  while (room < MOVE_SLICE && 2 * (double)room <= share) room *= 2;
+  return room;
+}
 
 /* With the least room for parts, unless that takes more memory: in panels it may be what counts. */
 static void room_least(const Sites *p, Placing *x, SitesMemory *peak) {
   Placing little = *x;
   if (room_stated(p)) return;
-  little.room = MOVE_SLICE;
+  little.room = room_little(p, x);
   SitesMemory now = memory_of(p, &little);
   if (now.bytes <= peak->bytes) *x = little, *peak = now;
 }

@@ -6,7 +6,9 @@
  *   an operand that a move brings for this kernel alone, and that has the label, is moved slice by slice, so that
  *   only a slice of it is in memory;
  *   a result that only a move takes, if the label is one of its own, likewise; each slice that arrives is stored
- *   where it belongs.
+ *   where it belongs;
+ *   an operand that a move brings for this kernel alone, and that has not the label, comes before the first panel;
+ *   if it exceeds the room that the plan states, in as many slices, each stored where it belongs, so little is packed.
  *
  * The total that moves is the same, to the byte. Everything else is as before: other operands are there as a whole.
  * Panel t of n points are those from floor(n*t/P) to below floor(n*(t+1)/P): so each site cuts its own block. The
@@ -32,6 +34,7 @@ typedef struct Panels {
   const Task **before;       /* and the move of its previous panel; NULL: none yet */
   Task *result;              /* the move that takes the result in panels, or NULL; */
   uint32_t axis;             /*   and the result's dimension */
+  Task **whole;              /* by slot: the move that brings all of the operand in slices, or NULL */
   uint32_t sum;              /* for a reduced label: the buffer in which panels are combined */
   uint32_t now;              /* the panel being made */
   Tasks out;
@@ -43,13 +46,11 @@ static const Expr *op2(const Panels *p, Op o, const Expr *a, const Expr *b) { re
 static const Expr *number(const Panels *p, int64_t n) { return expr_int(p->t->exprs, DT_I64, n); }
 static const Expr *normal(const Panels *p, const Expr *e) { return extent_normal(p->t->exprs, e); }
 
-static const Expr *edge(const Panels *p, uint32_t t) {
-  return normal(p, op2(p, OP_IDIV, op2(p, OP_MUL, p->s->bound[p->label], number(p, t)), number(p, p->n)));
-}
-
-static Slice slice_of(const Panels *p, uint32_t t) {
-  const Expr *from = edge(p, t);
-  return (Slice){from, normal(p, op2(p, OP_SUB, edge(p, t + 1), from))};
+static Slice slice_of(const Panels *p, const Expr *all, uint32_t t) {
+  const Expr *end[2];
+  for (uint32_t k = 0; k < 2; k++)
+    end[k] = normal(p, op2(p, OP_IDIV, op2(p, OP_MUL, all, number(p, t + k)), number(p, p->n)));
+  return (Slice){end[0], normal(p, op2(p, OP_SUB, end[1], end[0]))};
 }
 
 static bool is_reduced(const Panels *p) { return p->label >= p->s->sum->n_out; }
@@ -128,6 +129,27 @@ static void operands_find(Panels *p) {
     for (uint32_t j = 0; j < n; j++)
       if (p->s->slot[i].index == p->s->slot[j].index && (!p->moves[j] || p->along[i] != p->along[j]))
         p->moves[i] = NULL;
+}
+
+/* The dimension of a buffer that is cut into slices: the first that has so many places; -1: none. */
+static int32_t axis_sliced(const Panels *p, uint32_t buffer) {
+  const TaskBuffer *b = &p->t->buffers.at[buffer];
+  for (uint32_t d = 0; d < b->rank; d++)
+    if (task_size_guess(p->t, b->dim[d]) >= (int64_t)p->n) return (int32_t)d;
+  return -1;
+}
+
+/* Slices take a copy more, and moves in slices hide less: so only if the room is small. */
+static void wholes_find(Panels *p) {
+  uint32_t n = p->s->sum->n_slot;
+  p->whole = NEW_ARRAY(p->arena, Task *, n + 1);
+  for (uint32_t i = 0; i < n && p->t->room; i++) {
+    uint32_t b = p->s->slot[i].index;
+    if (task_buffer_bytes(p->t, b) <= (double)p->t->room) continue;
+    Task *m = p->moves[i] ? NULL : only_move(p, b);
+    if (!m || m->buffer != b || m->reducer != RED_NONE || position(p, m) > p->at || axis_sliced(p, b) < 0) continue;
+    if (p->t->buffers.at[b].rank <= p->s->sum->n_out + p->s->sum->n_red) p->whole[i] = m;
+  }
 }
 
 /* Whether each site's part of the result is within its own block along the dimension: then it comes from sites with
@@ -288,7 +310,7 @@ static TaskStage stage_combine(Panels *p, uint32_t to) {
 }
 
 static void reduced_panel(Panels *p, uint32_t t) {
-  Slice x = slice_of(p, t);
+  Slice x = slice_of(p, p->s->bound[p->label], t);
   TaskStage s = stage_panel(p, x, p->s->sum->acc);
   uint32_t to = t + 1 < p->n ? p->sum : (uint32_t)p->s->buffer;
   Task *k = task_add(p, TASK_KERNEL, p->kernel->place, p->kernel->name);
@@ -307,8 +329,8 @@ static void reduced_panel(Panels *p, uint32_t t) {
 
 /* ---- a label of the result --------------------------------------------------------------------------------------- */
 
-/* Stores what the panel brings in the result's home. */
-static void home_lay(Panels *p, const Task *m, uint32_t from) {
+/* Stores what the panel brings where it belongs: in the result's home, or in an operand. */
+static void slice_lay(Panels *p, const Task *m, uint32_t from) {
   Exprs *x = p->t->exprs;
   const TaskBuffer *a = &p->t->buffers.at[from], *b = &p->t->buffers.at[m->buffer];
   const Expr **index = NEW_ARRAY(p->arena, const Expr *, a->rank + 1),
@@ -345,11 +367,24 @@ static void result_move(Panels *p, uint32_t part) {
   }
   uint32_t to = buffer_like(p, m->buffer, home->dtype, d, low, n);
   move_add(p, m, part, to);
-  home_lay(p, m, to);
+  slice_lay(p, m, to);
+}
+
+static void whole_move(Panels *p, const Task *m) {
+  const TaskBuffer b = p->t->buffers.at[m->buffer];
+  uint32_t d = p->axis = (uint32_t)axis_sliced(p, m->buffer);
+  for (uint32_t t = 0; t < p->n; t++) {
+    Slice x = slice_of(p, b.dim[d], t);
+    uint32_t to = buffer_like(p, m->buffer, b.dtype, d, normal(p, op2(p, OP_ADD, b.low[d], x.from)), x.n);
+    p->now = t;
+    move_add(p, m, m->from, to);
+    slice_lay(p, m, to);
+  }
+  p->axis = p->label;
 }
 
 static void output_panel(Panels *p, uint32_t t) {
-  Slice x = slice_of(p, t);
+  Slice x = slice_of(p, p->s->bound[p->label], t);
   uint32_t whole = (uint32_t)p->s->buffer;
   TaskStage s = stage_panel(p, x, p->s->sum->dtype);
   if (p->result) {
@@ -368,6 +403,12 @@ static void output_panel(Panels *p, uint32_t t) {
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
+static bool is_whole(const Panels *p, const Task *k) {
+  bool whole = false;
+  for (uint32_t i = 0; i < p->s->sum->n_slot; i++) whole |= k == p->whole[i];
+  return whole;
+}
+
 static bool is_gone(const Panels *p, const Task *k) {
   bool gone = k == p->result;
   for (uint32_t i = 0; i < p->s->sum->n_slot; i++) gone |= k == p->moves[i];
@@ -380,7 +421,8 @@ static void list_make(Panels *p) {
   if (is_reduced(p) && b->dtype != p->s->sum->acc) p->sum = buffer_like(p, b->id, p->s->sum->acc, 0, NULL, NULL);
   for (uint32_t i = 0; i < p->list->len; i++) {
     Task *k = p->list->at[i];
-    if (k != p->kernel && !is_gone(p, k)) vec_push(p->arena, p->out, k);
+    if (is_whole(p, k)) whole_move(p, k);
+    else if (k != p->kernel && !is_gone(p, k)) vec_push(p->arena, p->out, k);
     for (uint32_t t = 0; k == p->kernel && t < p->n; t++) {
       p->now = t;
       if (is_reduced(p)) reduced_panel(p, t);
@@ -400,6 +442,7 @@ void door_panels(IaDoor *m, const IaPanels *x) {
       .n = x->n};
   p.at = position(&p, p.kernel);
   operands_find(&p);
+  wholes_find(&p);
   result_find(&p);
   list_make(&p);
 }

@@ -75,7 +75,8 @@ static bool finish(GraphReader *r, EinNode *n, Str name) {
   return true;
 }
 
-static bool read_input(GraphReader *r, bool param) {
+static bool line_input(RegionReader *b, int param) {
+  GraphReader *r = b->ctx;
   uint32_t id;
   Str name;
   DType t;
@@ -91,15 +92,9 @@ static bool read_input(GraphReader *r, bool param) {
   return finish(r, n, name);
 }
 
-static bool line_input(void *ctx) {
-  return read_input(ctx, false);
-}
-static bool line_param(void *ctx) {
-  return read_input(ctx, true);
-}
-
-static bool line_state(void *ctx) {
-  GraphReader *r = ctx;
+static bool line_state(RegionReader *b, int which) {
+  GraphReader *r = b->ctx;
+  (void)which;
   uint32_t id;
   Str name;
   DType t;
@@ -119,8 +114,9 @@ static bool want_vertex(GraphReader *r, EinSum *s) {
   return want_out_labels(r) && want_sum(&r->x, s);
 }
 
-static bool line_vertex(void *ctx) {
-  GraphReader *r = ctx;
+static bool line_vertex(RegionReader *b, int which) {
+  GraphReader *r = b->ctx;
+  (void)which;
   uint32_t id;
   Str name;
   EinSum s = {0};
@@ -140,29 +136,22 @@ static bool want_stackable(GraphReader *r, const EinRegion *body, uint32_t k) {
   return s->axis <= s->node->rank || scan_fail(&r->x.c, D_E909, "the stack's axis is beyond its rank");
 }
 
-static bool read_result(GraphReader *r, EinKind kind, NodeRole role) {
+/* `final`, `stacked` or `turns` */
+static bool line_result(RegionReader *b, int role) {
+  static const EinKind kind[] = {[NODE_FINAL] = EIN_FINAL, [NODE_STACK] = EIN_STACK, [NODE_TURNS] = EIN_TURNS};
+  GraphReader *r = b->ctx;
   uint32_t id, k;
   Str name;
   Place place = {0};
   if (!want_id(r, &id) || !take_name(r, &name)) return false;
-  const TextNode *of = want_result(&r->b, role, &k);
+  const TextNode *of = want_result(b, (NodeRole)role, &k);
   if (!of) return false;
   EinNode *repeat = of->node;
-  if (kind == EIN_STACK && !want_stackable(r, repeat->body, k)) return false;
+  if (role == NODE_STACK && !want_stackable(r, repeat->body, k)) return false;
   if (!scan_want_end(&r->x.c, &place)) return false;
-  EinNode *n = graph_result(r->g, r->region, kind, repeat, k);
+  EinNode *n = graph_result(r->g, r->region, kind[role], repeat, k);
   n->place = place;
   return finish(r, n, name);
-}
-
-static bool line_final(void *ctx) {
-  return read_result(ctx, EIN_FINAL, NODE_FINAL);
-}
-static bool line_stacked(void *ctx) {
-  return read_result(ctx, EIN_STACK, NODE_STACK);
-}
-static bool line_turns(void *ctx) {
-  return read_result(ctx, EIN_TURNS, NODE_TURNS);
 }
 
 /* ---- repeats ---------------------------------------------------------------------------------- */
@@ -199,20 +188,9 @@ static void make_close(void *ctx) {
 
 /* ---- lines of the program -------------------------------------------------------------------- */
 
-static bool line_dim(void *ctx) {
-  GraphReader *r = ctx;
-  return want_dim(&r->x, &r->g->dims);
-}
-
-static bool line_monoid(void *ctx) {
-  GraphReader *r = ctx;
-  return want_monoid(&r->x, &r->g->monoids);
-}
-
-static bool line_extern(void *ctx) { return want_extern(&((GraphReader *)ctx)->x); }
-
-static bool line_output(void *ctx) {
-  GraphReader *r = ctx;
+static bool line_output(RegionReader *b, int which) {
+  GraphReader *r = b->ctx;
+  (void)which;
   EinOutput o;
   if (!scan_want_name(&r->x.c, &o.name) || !scan_want(&r->x.c, '=') || !want_ref(r, &o.node))
     return false;
@@ -222,38 +200,27 @@ static bool line_output(void *ctx) {
   return true;
 }
 
-static bool line_assert(void *ctx) {
+static void make_assert(void *ctx, void *node, Str text, Place place) {
   GraphReader *r = ctx;
-  void *node;
-  EinAssert x = {0};
-  if (!want_assert(&r->b, &node, &x.text, &x.place)) return false;
-  x.node = node;
-  lines_put(r->b.lines, line_key(LINE_ASSERT, r->g->asserts.len), scan_head(&r->x.c));
-  vec_push(r->g->arena, r->g->asserts, x);
-  return true;
-}
-
-static bool line_check(void *ctx) {
-  GraphReader *r = ctx;
-  return want_check(&r->x, &r->g->checks);
+  vec_push(r->g->arena, r->g->asserts, ((EinAssert){.node = node, .text = text, .place = place}));
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
 static const RegionLine lines[] = {
-    {"vertex", ANYWHERE, line_vertex},
-    {"final", ANYWHERE, line_final},
-    {"stacked", ANYWHERE, line_stacked},
-    {"turns", ANYWHERE, line_turns},
-    {"state", BLOCK, line_state},
-    {"dim", PROGRAM, line_dim},
-    {"monoid", PROGRAM, line_monoid},
-    {"extern", PROGRAM, line_extern},
-    {"input", PROGRAM, line_input},
-    {"param", PROGRAM, line_param},
-    {"output", PROGRAM, line_output},
-    {"assert", PROGRAM, line_assert},
-    {"check", PROGRAM, line_check},
+    {"vertex", ANYWHERE, line_vertex, 0},
+    {"final", ANYWHERE, line_result, NODE_FINAL},
+    {"stacked", ANYWHERE, line_result, NODE_STACK},
+    {"turns", ANYWHERE, line_result, NODE_TURNS},
+    {"state", BLOCK, line_state, 0},
+    {"dim", PROGRAM, line_dim, 0},
+    {"monoid", PROGRAM, line_monoid, 0},
+    {"extern", PROGRAM, line_extern, 0},
+    {"input", PROGRAM, line_input, false},
+    {"param", PROGRAM, line_input, true},
+    {"output", PROGRAM, line_output, 0},
+    {"assert", PROGRAM, line_assert, 0},
+    {"check", PROGRAM, line_check, 0},
 };
 
 static const RegionMaker maker = {.noun = "tensor",
@@ -264,7 +231,8 @@ static const RegionMaker maker = {.noun = "tensor",
     .next = make_next,
     .stack = make_stack,
     .until = make_until,
-    .close = make_close};
+    .close = make_close,
+    .assert = make_assert};
 
 static bool read_header(GraphReader *r) {
   if (scan_take_word(&r->x.c, "eingraph") && scan_take(&r->x.c, '1') && scan_done(&r->x.c)) return true;
@@ -281,6 +249,7 @@ EinGraph *graph_read(Arena *a, Strings *t, Source *src, Diags *d) {
   r.x.most = GRAPH_LABELS;
   const char *at = scan_line(&r.x.c, src->bytes);
   r.b = region_reader(&r.x, &maker, &r);
+  r.b.dims = &g->dims, r.b.monoids = &g->monoids, r.b.checks = &g->checks;
   g->lines = r.b.lines;
   if (!read_header(&r)) return NULL;
   bool ok = region_lines(&r.b, at);

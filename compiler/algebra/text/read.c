@@ -27,8 +27,9 @@ bool line_end(AlgReader *r, AlgNode *n) {
 
 /* ---- repeats ----------------------------------------------------------------------------------------------------- */
 
-static bool line_state(void *ctx) {
-  AlgReader *r = ctx;
+static bool line_state(RegionReader *b, int which) {
+  AlgReader *r = b->ctx;
+  (void)which;
   AlgState s = {.node = want_typed(r, ALG_STATE)};
   if (!s.node || !scan_want(&r->x.c, '=') || !want_relation(r, &s.init)) return false;
   s.node->repeat = r->region->repeat;
@@ -38,23 +39,16 @@ static bool line_state(void *ctx) {
   return true;
 }
 
-static bool read_result(AlgReader *r, AlgKind kind, NodeRole role) {
-  AlgNode *n = want_typed(r, kind);
+/* `final`, `stacked` or `turns` */
+static bool line_result(RegionReader *b, int role) {
+  static const AlgKind kind[] = {[NODE_FINAL] = ALG_FINAL, [NODE_STACK] = ALG_STACK, [NODE_TURNS] = ALG_TURNS};
+  AlgReader *r = b->ctx;
+  AlgNode *n = want_typed(r, kind[role]);
   if (!n) return false;
-  const TextNode *of = want_result(&r->b, role, &n->index);
+  const TextNode *of = want_result(b, (NodeRole)role, &n->index);
   if (!of) return false;
   n->repeat = of->node;
   return line_end(r, n);
-}
-
-static bool line_final(void *ctx) {
-  return read_result(ctx, ALG_FINAL, NODE_FINAL);
-}
-static bool line_stacked(void *ctx) {
-  return read_result(ctx, ALG_STACK, NODE_STACK);
-}
-static bool line_turns(void *ctx) {
-  return read_result(ctx, ALG_TURNS, NODE_TURNS);
 }
 
 static void *make_repeat(void *ctx, const RepeatHead *h) {
@@ -90,13 +84,9 @@ static void make_close(void *ctx) {
 
 /* ---- lines of the program ---------------------------------------------------------------------------------------- */
 
-static bool line_monoid(void *ctx) {
-  AlgReader *r = ctx;
-  return want_monoid(&r->x, &r->g->monoids);
-}
-
-static bool line_output(void *ctx) {
-  AlgReader *r = ctx;
+static bool line_output(RegionReader *b, int which) {
+  AlgReader *r = b->ctx;
+  (void)which;
   AlgOutput o = {0};
   VEC(int64_t) extent = {0};
   int64_t n;
@@ -115,42 +105,34 @@ static bool line_output(void *ctx) {
   return true;
 }
 
-static bool line_assert(void *ctx) {
+static void make_assert(void *ctx, void *node, Str text, Place place) {
   AlgReader *r = ctx;
-  void *node;
-  AlgAssert x = {0};
-  if (!want_assert(&r->b, &node, &x.text, &x.place)) return false;
-  x.node = node;
-  lines_put(r->b.lines, line_key(LINE_ASSERT, r->g->asserts.len), scan_head(&r->x.c));
-  vec_push(r->g->arena, r->g->asserts, x);
-  return true;
+  vec_push(r->g->arena, r->g->asserts, ((AlgAssert){node, text, place}));
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-static bool line_extern(void *ctx) { return want_extern(&((AlgReader *)ctx)->x); }
-
 static const RegionLine lines[] = {
-    {"join", ANYWHERE, line_join},
-    {"aggregate", ANYWHERE, line_aggregate},
-    {"concat", ANYWHERE, line_concat},
-    {"tile", ANYWHERE, line_map},
-    {"rekey", ANYWHERE, line_map},
-    {"map", ANYWHERE, line_map},
-    {"transform", ANYWHERE, line_transform},
-    {"filter", ANYWHERE, line_filter},
-    {"broadcast", ANYWHERE, line_broadcast},
-    {"shuffle", ANYWHERE, line_shuffle},
-    {"final", ANYWHERE, line_final},
-    {"stacked", ANYWHERE, line_stacked},
-    {"turns", ANYWHERE, line_turns},
-    {"state", BLOCK, line_state},
-    {"input", PROGRAM, line_input},
-    {"monoid", PROGRAM, line_monoid},
-    {"output", PROGRAM, line_output},
-    {"assert", PROGRAM, line_assert},
-    {"fetch", ANYWHERE, line_fetch},
-    {"extern", PROGRAM, line_extern},
+    {"join", ANYWHERE, line_kernel, ALG_JOIN},
+    {"fetch", ANYWHERE, line_kernel, ALG_FETCH},
+    {"aggregate", ANYWHERE, line_aggregate, true},
+    {"concat", ANYWHERE, line_aggregate, false},
+    {"tile", ANYWHERE, line_map, 0},
+    {"rekey", ANYWHERE, line_map, 0},
+    {"map", ANYWHERE, line_map, 0},
+    {"transform", ANYWHERE, line_transform, 0},
+    {"filter", ANYWHERE, line_filter, 0},
+    {"broadcast", ANYWHERE, line_move, true},
+    {"shuffle", ANYWHERE, line_move, false},
+    {"final", ANYWHERE, line_result, NODE_FINAL},
+    {"stacked", ANYWHERE, line_result, NODE_STACK},
+    {"turns", ANYWHERE, line_result, NODE_TURNS},
+    {"state", BLOCK, line_state, 0},
+    {"input", PROGRAM, line_input, 0},
+    {"monoid", PROGRAM, line_monoid, 0},
+    {"output", PROGRAM, line_output, 0},
+    {"assert", PROGRAM, line_assert, 0},
+    {"extern", PROGRAM, line_extern, 0},
 };
 
 static const RegionMaker maker = {.noun = "relation",
@@ -162,7 +144,8 @@ static const RegionMaker maker = {.noun = "relation",
     .next = make_next,
     .stack = make_stack,
     .until = make_until,
-    .close = make_close};
+    .close = make_close,
+    .assert = make_assert};
 
 /* `mesh 2 2 2` */
 static bool read_mesh(AlgReader *r) {
@@ -213,6 +196,7 @@ Algebra *algebra_read(Arena *a, Strings *t, Source *src, Diags *d) {
   r.keys = map_new(a);
   const char *at = scan_line(&r.x.c, src->bytes);
   r.b = region_reader(&r.x, &maker, &r);
+  r.b.monoids = &g->monoids;
   g->lines = r.b.lines;
   if (!read_header(&r, &at)) return NULL;
   bool ok = region_lines(&r.b, at);

@@ -50,15 +50,12 @@ bool want_fns(AlgReader *r, AlgNode *n);                     /* `cast f32, merge
 bool take_fns(AlgReader *r, AlgNode *n);                     /* ` then ` and functions, or nothing */
 
 /* ---- read_node.c: the rest of a line after its word */
-bool line_join(void *ctx);
-bool line_fetch(void *ctx);
-bool line_input(void *ctx);
-bool line_aggregate(void *ctx);
-bool line_concat(void *ctx);
-bool line_map(void *ctx);
-bool line_transform(void *ctx);
-bool line_filter(void *ctx);
-bool line_broadcast(void *ctx);
-bool line_shuffle(void *ctx);
+bool line_kernel(RegionReader *b, int kind);
+bool line_input(RegionReader *b, int which);
+bool line_aggregate(RegionReader *b, int reduces);
+bool line_map(RegionReader *b, int which);
+bool line_transform(RegionReader *b, int which);
+bool line_filter(RegionReader *b, int which);
+bool line_move(RegionReader *b, int broadcast);
 
 #endif

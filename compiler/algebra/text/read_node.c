@@ -122,9 +122,16 @@ static bool want_kernel(AlgReader *r, AlgNode *n, EinSum *s) {
   return take_by(&r->x, s);
 }
 
-static bool read_kernel(AlgReader *r, AlgKind kind) {
+static bool want_placed(AlgReader *r) {
+  return r->g->placed || fail(r, D_E915, "there are no moves in a Tra");
+}
+
+/* `join` or `fetch` */
+bool line_kernel(RegionReader *b, int kind) {
+  AlgReader *r = b->ctx;
   Keys *k;
-  AlgNode *n = want_head(r, kind, &k);
+  if (kind == ALG_FETCH && !want_placed(r)) return false;
+  AlgNode *n = want_head(r, (AlgKind)kind, &k);
   EinSum *s = NEW(r->g->arena, EinSum);
   if (!n || !want_keys(r, k) || !want_labels(r, n, s, k) || !want_rest(r, n, k)) return false;
   if (kind == ALG_JOIN && !take_panels(r, n)) return false;
@@ -134,19 +141,11 @@ static bool read_kernel(AlgReader *r, AlgKind kind) {
   return line_end(r, n);
 }
 
-bool line_join(void *ctx) {
-  return read_kernel(ctx, ALG_JOIN);
-}
-bool line_fetch(void *ctx) {
-  AlgReader *r = ctx;
-  if (!r->g->placed) return fail(r, D_E915, "there are no moves in a Tra");
-  return read_kernel(r, ALG_FETCH);
-}
-
 /* ---- the other operations ---------------------------------------------------------------------------------------- */
 
-bool line_input(void *ctx) {
-  AlgReader *r = ctx;
+bool line_input(RegionReader *b, int which) {
+  AlgReader *r = b->ctx;
+  (void)which;
   AlgNode *n = want_typed(r, ALG_INPUT);
   if (!n || !line_end(r, n)) return false;
   vec_push(r->g->arena, r->g->inputs, n);
@@ -191,19 +190,13 @@ static bool want_reducer_word(AlgReader *r, AlgNode *n) {
   return fail(r, D_E910, "no monoid of %s is called %s", dtype_name(t), name->s);
 }
 
-static bool read_aggregate(AlgReader *r, bool concat) {
+bool line_aggregate(RegionReader *b, int reduces) {
+  AlgReader *r = b->ctx;
   AlgNode *n = want_typed(r, ALG_AGGREGATE);
   if (!n || !want_of(r, n) || !want_group(r, n)) return false;
   n->reducer = RED_NONE;
-  if (!concat && !want_reducer_word(r, n)) return false;
+  if (reduces && !want_reducer_word(r, n)) return false;
   return take_fns(r, n) && line_end(r, n);
-}
-
-bool line_aggregate(void *ctx) {
-  return read_aggregate(ctx, false);
-}
-bool line_concat(void *ctx) {
-  return read_aggregate(ctx, true);
 }
 
 /* ` into {t:2} [...]`: adds to k, the operand's keys */
@@ -232,8 +225,9 @@ static bool want_rekey(AlgReader *r, AlgNode *n, const Keys *k) {
   return scan_take(&r->x.c, ']') || fail(r, D_E914, "expected `]` here: the result has %u keys", n->type.n_key);
 }
 
-bool line_map(void *ctx) {
-  AlgReader *r = ctx;
+bool line_map(RegionReader *b, int which) {
+  AlgReader *r = b->ctx;
+  (void)which;
   AlgNode *n = want_typed(r, ALG_MAP);
   if (!n || !want_of(r, n)) return false;
   Keys *k = keys_new(r, keys_of(r, alg_of(n)));
@@ -242,35 +236,31 @@ bool line_map(void *ctx) {
   return take_fns(r, n) && line_end(r, n);
 }
 
-bool line_transform(void *ctx) {
-  AlgReader *r = ctx;
+bool line_transform(RegionReader *b, int which) {
+  AlgReader *r = b->ctx;
+  (void)which;
   AlgNode *n = want_typed(r, ALG_MAP);
   return n && want_of(r, n) && want_fns(r, n) && line_end(r, n);
 }
 
-bool line_filter(void *ctx) {
-  AlgReader *r = ctx;
+bool line_filter(RegionReader *b, int which) {
+  AlgReader *r = b->ctx;
+  (void)which;
   AlgNode *n = want_typed(r, ALG_FILTER);
   return n && want_of(r, n) && scan_want_word(&r->x.c, "keep") && want_over_keys(r, keys_of(r, n), &n->keep) &&
       line_end(r, n);
 }
 
-static bool read_move(AlgReader *r, bool broadcast) {
+bool line_move(RegionReader *b, int broadcast) {
+  AlgReader *r = b->ctx;
   const char *at = r->x.c.s;
-  if (!r->g->placed) return fail(r, D_E915, "there are no moves in a Tra");
+  if (!want_placed(r)) return false;
   AlgNode *n = want_typed(r, ALG_MOVE);
   if (!n || !want_of(r, n)) return false;
-  if (alg_is_broadcast(r->g, n) != broadcast) {
+  if (alg_is_broadcast(r->g, n) != (bool)broadcast) {
     r->x.c.s = at;
     return fail(r, D_E915,
         broadcast ? "this is a shuffle: it does more than make copies" : "this is a broadcast: it makes copies alone");
   }
   return line_end(r, n);
-}
-
-bool line_broadcast(void *ctx) {
-  return read_move(ctx, true);
-}
-bool line_shuffle(void *ctx) {
-  return read_move(ctx, false);
 }

@@ -216,10 +216,21 @@ static bool line_until(RegionReader *r) {
 
 /* ---- the program ----------------------------------------------------------------------------------------------- */
 
-bool want_assert(RegionReader *r, void **node, Str *text, Place *place) {
-  *node = want_node(r);
-  if (!*node || (scan_is(&r->x->c, '"') && !scan_want_string(&r->x->c, text))) return false;
-  return scan_want_end(&r->x->c, place);
+bool line_dim(RegionReader *r, int which) { return (void)which, want_dim(r->x, r->dims); }
+bool line_monoid(RegionReader *r, int which) { return (void)which, want_monoid(r->x, r->monoids); }
+bool line_extern(RegionReader *r, int which) { return (void)which, want_extern(r->x); }
+bool line_check(RegionReader *r, int which) { return (void)which, want_check(r->x, r->checks); }
+
+bool line_assert(RegionReader *r, int which) {
+  Str text = NULL;
+  Place place = {0};
+  void *node = want_node(r);
+  (void)which;
+  if (!node || (scan_is(&r->x->c, '"') && !scan_want_string(&r->x->c, &text))) return false;
+  if (!scan_want_end(&r->x->c, &place)) return false;
+  lines_put(r->lines, line_key(LINE_ASSERT, r->asserts++), scan_head(&r->x->c));
+  r->make->assert(r->ctx, node, text, place);
+  return true;
 }
 
 static bool line_ids(RegionReader *r) {
@@ -266,7 +277,7 @@ static bool read_line(RegionReader *r) {
     if (take_word(r, lines[i].word, lines[i].where, &here)) return here && lines[i].read(r);
   for (size_t i = 0; i < r->make->n_line; i++)
     if (take_word(r, r->make->line[i].word, r->make->line[i].where, &here))
-      return here && r->make->line[i].read(r->ctx);
+      return here && r->make->line[i].read(r, r->make->line[i].which);
   return fail(
       r, D_E902, "expected a line that begins with %s, %s or the like", block ? "state, }" : "input", r->make->word);
 }

@@ -55,11 +55,14 @@ typedef struct RepeatHead {
   Place place;
 } RepeatHead;
 
+typedef struct RegionReader RegionReader;
+
 typedef enum { ANYWHERE, PROGRAM, BLOCK } LineWhere;
 typedef struct RegionLine {
   const char *word;
   LineWhere where;
-  bool (*read)(void *ctx);   /* reads the rest of the line after the word */
+  bool (*read)(RegionReader *r, int which); /* reads the rest of the line after the word */
+  int which;                 /* for a function that reads several lines */
 } RegionLine;
 
 /* The callbacks of a language. A callback gets what is sound as far as texts go, and records it. */
@@ -73,9 +76,10 @@ typedef struct RegionMaker {
   void (*stack)(void *ctx, Str name, void *node, uint32_t axis);
   void (*until)(void *ctx, void *node);
   void (*close)(void *ctx);
+  void (*assert)(void *ctx, void *node, Str text, Place place);
 } RegionMaker;
 
-typedef struct RegionReader {
+struct RegionReader {
   SumReader *x;
   const RegionMaker *make;
   void *ctx;
@@ -83,12 +87,16 @@ typedef struct RegionReader {
   TextBlock *block;          /* the current one */
   Map nodes, failed;         /* id + 1 to the TextNode; those whose line failed */
   TextLines *lines;
+  Dims *dims;                /* the program's, */
+  Monoids *monoids;          /*   as far as the language has them */
+  DimChecks *checks;
+  uint32_t asserts;          /* their number */
   uint32_t defining;         /* the id that the current line defines, or READ_IDS */
   uint32_t ids;              /* the expected number of ids */
   bool open_said;            /* it has reported a block left open in the wrong place, and ignores what follows from
                               * that */
   bool give_up;              /* the rest would make no sense */
-} RegionReader;
+};
 
 RegionReader region_reader(SumReader *x, const RegionMaker *make, void *ctx);
 TextNode *node_of(RegionReader *r, uint32_t id); /* NULL: none; if its line failed, the rest of this line is quiet */
@@ -98,7 +106,12 @@ bool want_new_id(RegionReader *r, uint32_t *id); /* the id that the line defines
 void node_made(RegionReader *r, uint32_t id, void *node, bool state);
 /* `= %8.0` of a final, a stack or turns: a repeat whose block is closed, and the number of its state or stack. */
 TextNode *want_result(RegionReader *r, NodeRole role, uint32_t *index);
-bool want_assert(RegionReader *r, void **node, Str *text, Place *place); /* the rest of the line */
+/* Lines of a program that languages share, for their tables. */
+bool line_dim(RegionReader *r, int which);
+bool line_monoid(RegionReader *r, int which);
+bool line_extern(RegionReader *r, int which);
+bool line_check(RegionReader *r, int which);
+bool line_assert(RegionReader *r, int which);
 /* Reads the lines after `at`; false: complained. */
 bool region_lines(RegionReader *r, const char *at);
 

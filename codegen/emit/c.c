@@ -303,9 +303,8 @@ void c_file_head(Buf *c, const EmitOptions *o, const char *more) {
 }
 
 CPrinter c_printer(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
-  CPrinter p = {
-      .out = c, .p = lp, .o = o, .arena = lp->arena, .strings = lp->tasks->strings, .size_of = map_new(lp->arena)};
-  p.axes = c_axes(lp->arena, lp->tasks);
+  CPrinter p = {.out = c, .p = lp, .o = o, .arena = lp->arena, .strings = lp->tasks->strings,
+      .size_of = map_new(lp->arena), .axes = c_axes(lp->arena, lp->tasks)};
   p.launch.unless = p.launch.when = -1;
   p.functions.names = c_scope(lp->arena, p.strings);
   p.functions.of = map_new(lp->arena);

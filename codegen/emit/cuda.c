@@ -89,9 +89,7 @@ static void aligned_print(CPrinter *p) {
 typedef struct CudaLaunch { Str name; uint32_t number; VEC(uint32_t) places, sizes; bool device; } CudaLaunch;
 
 static CudaLaunch *launch_keep(CPrinter *p, Str name, int64_t shared) {
-  CudaLaunch *c = NEW(p->arena, CudaLaunch);
-  c->name = name;
-  c->number = p->launch.names.len;
+  CudaLaunch *c = MAKE(p->arena, CudaLaunch, .name = name, .number = p->launch.names.len);
   vec_push(p->arena, p->launch.names, name);
   vec_push(p->arena, p->launch.shared, shared);
   c->device = p->f.uses_ctx;

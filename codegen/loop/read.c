@@ -49,9 +49,8 @@ static bool place_read(void *ctx, Str name, uint32_t n, const Expr *const *index
 }
 
 static bool want_expr(LoopReader *r, bool dims, int depth, const Expr **out) {
-  ExprReader x = {.pool = r->p->tasks->exprs, .strings = r->c.strings, .s = r->c.s, .end = r->c.end};
-  x.ctx = r;
-  x.depth = depth;
+  ExprReader x = {.pool = r->p->tasks->exprs, .strings = r->c.strings, .s = r->c.s, .end = r->c.end, .ctx = r,
+      .depth = depth};
   if (!dims) {
     x.label = var_number;
     x.turn = turn_depth;

@@ -5,8 +5,7 @@
 #include "expr/sum/law.h"
 
 Algebra *algebra_new(Arena *a, Strings *t, Exprs *p) {
-  Algebra *g = NEW(a, Algebra);
-  *g = (Algebra){.arena = a, .strings = t, .exprs = p, .top = NEW(a, AlgRegion)};
+  Algebra *g = MAKE(a, Algebra, .arena = a, .strings = t, .exprs = p, .top = NEW(a, AlgRegion));
   g->top->turns = -1;
   return g;
 }
@@ -21,9 +20,8 @@ AlgNode *alg_region_use(const AlgRegion *r, uint32_t i) {
 /* ---- nodes ------------------------------------------------------------------------------------------- */
 
 static AlgNode *node_new(Algebra *p, AlgRegion *r, AlgKind kind, uint32_t n, const AlgOperand *operand) {
-  AlgNode *x = NEW(p->arena, AlgNode);
-  *x = (AlgNode){
-      .kind = kind, .id = p->n_nodes++, .region = r, .n_operand = n, .operand = NEW_ARRAY(p->arena, AlgOperand, n + 1)};
+  AlgNode *x = MAKE(p->arena, AlgNode, .kind = kind, .id = p->n_nodes++, .region = r, .n_operand = n,
+      .operand = NEW_ARRAY(p->arena, AlgOperand, n + 1));
   for (uint32_t i = 0; i < n; i++) {
     x->operand[i] = (AlgOperand){.node = operand[i].node, .wanted = operand[i].wanted};
     if (operand[i].on)
@@ -131,8 +129,7 @@ AlgNode *alg_fetch(Algebra *p, AlgRegion *r, const AlgOperand *operand, const Ex
     const Placement *at) {
   const AlgNode *table = operand[read->i].node;
   DType t = table->type.dtype;
-  EinSum *sum = NEW(p->arena, EinSum);
-  *sum = (EinSum){.n_out = n_label, .acc = t, .dtype = t, .body = read};
+  EinSum *sum = MAKE(p->arena, EinSum, .n_out = n_label, .acc = t, .dtype = t, .body = read);
   const uint32_t *slot = sum_canonical_slots(p->arena, p->exprs, sum, slot_itself, NULL);
   AlgOperand *o = NEW_ARRAY(p->arena, AlgOperand, sum->n_slot);
   for (uint32_t k = 0; k < sum->n_slot; k++) o[k] = operand[slot[k]];

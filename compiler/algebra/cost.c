@@ -98,8 +98,7 @@ AlgFetch *alg_fetch_begin(Arena *a, const Algebra *p, const AlgNode *n) {
   bool few =
       keys * sites <= (double)LOOKED_AT && sites * tuples <= (double)LOOKED_AT && tuples <= (double)ALG_KEYS_TOLD;
   if (!few || read->n >= ASKED_RANK) return NULL;
-  AlgFetch *f = NEW(a, AlgFetch);
-  *f = (AlgFetch){.p = p, .n = n};
+  AlgFetch *f = MAKE(a, AlgFetch, .p = p, .n = n);
   asked_of(a, n->sum->n_out, read->n, read->arg, &f->asked);
   f->table = table_of(a, &table->type, &f->asked);
   return f;

@@ -396,13 +396,8 @@ static AlgNode *vertex_make(Door *x, AlgRegion *r, const EinNode *n) {
 /* ---- regions ---------------------------------------------------------------------------------------------------- */
 
 static AlgNode *result_new(Door *x, AlgRegion *r, AlgKind kind, const EinNode *n) {
-  AlgNode *y = NEW(x->arena, AlgNode);
-  *y = (AlgNode){.kind = kind,
-      .id = x->p->n_nodes++,
-      .region = r,
-      .index = n->index,
-      .operand = NEW_ARRAY(x->arena, AlgOperand, 1)};
-  y->repeat = n->repeat ? x->is[n->repeat->id] : NULL;
+  AlgNode *y = MAKE(x->arena, AlgNode, .kind = kind, .id = x->p->n_nodes++, .region = r, .index = n->index,
+      .operand = NEW_ARRAY(x->arena, AlgOperand, 1), .repeat = n->repeat ? x->is[n->repeat->id] : NULL);
   for (uint32_t k = 0; k < MESH_AXES; k++) y->at.on[k] = PLACE_ALL;
   if (kind != ALG_REPEAT) vec_push(x->arena, r->nodes, y);
   return placed(y, n);
@@ -539,14 +534,8 @@ static void ends_make(Door *x) {
 }
 
 static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, bool plain) {
-  Door x = {.p = algebra_new(a, g->strings, g->exprs),
-      .arena = a,
-      .exprs = g->exprs,
-      .graph = g,
-      .cut = c,
-      .places = c->places,
-      .plain = plain};
-  x.placing = c->placing;
+  Door x = {.p = algebra_new(a, g->strings, g->exprs), .arena = a, .exprs = g->exprs, .graph = g, .cut = c,
+      .places = c->places, .plain = plain, .placing = c->placing};
   x.p->placed = mesh;
   if (mesh) x.p->mesh = c->placing->mesh, x.p->room = c->placing->room;
   x.p->memory = c->memory;

@@ -100,8 +100,7 @@ static AlgOperand *operands_copy(const Placer *x, const AlgNode *n, const AlgOpe
 
 /* The same operation on the placed operands. */
 static AlgNode *again(Placer *x, AlgRegion *r, const AlgNode *n, const AlgOperand *operand, const Placement *at) {
-  AlgNode *y = NEW(x->arena, AlgNode);
-  *y = *n;
+  AlgNode *y = arena_copy(x->arena, n, sizeof *y);
   y->id = x->p->n_nodes++;
   y->region = r;
   y->operand = operands_copy(x, n, operand);

@@ -156,9 +156,8 @@ KeySet keys_pieces(Arena *a, const KeySet *s, const Relation *of, uint32_t n_pie
   uint32_t rank = s->of->rank, *last = NEW_ARRAY(a, uint32_t, rank + 1);
   if (!keys_told(s) || !is_numbered(of)) return keys_unknown(of);
   for (uint32_t d = 0; d < rank; d++) last[d] = last_key(a, &piece[d], s->of->n_key, s->of->n_key + n_piece);
-  Pieces *p = NEW(a, Pieces);
-  *p = (Pieces){.a = a, .block = s->of, .of = of, .last = last};
-  p->piece = rel_tables_new(a, rank, piece, of->n_key, of->frontier);
+  Pieces *p = MAKE(a, Pieces, .a = a, .block = s->of, .of = of, .last = last,
+      .piece = rel_tables_new(a, rank, piece, of->n_key, of->frontier));
   RelTables block = rel_tables_new(a, rank, s->of->dim, s->of->n_key, s->of->frontier);
   int64_t key[REL_KEYS + 1] = {0}, twice;
   for (uint64_t i = 0; keys_next(s, &i, key);) {

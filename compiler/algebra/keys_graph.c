@@ -273,9 +273,7 @@ KeyGraph *keys_graph(Arena *a, const Algebra *tra, Buf *why) {
   PartGraph *part = part_from_graph(a, x.g, why);
   if (!part) return NULL;
   vertices_tell(a, part, x.of.at);
-  KeyGraph *k = NEW(a, KeyGraph);
-  *k = (KeyGraph){tra, x.g, part, (const EinNode *const *)x.node, x.of.at};
-  return k;
+  return MAKE(a, KeyGraph, tra, x.g, part, (const EinNode *const *)x.node, x.of.at);
 }
 
 PlaceGraph *keys_places(Arena *a, const KeyGraph *k) {

@@ -46,6 +46,7 @@ void *arena_alloc(Arena *a, size_t size); /* zeroed, aligned to 16 */
 size_t arena_bytes(const Arena *a);
 #define NEW(a, T)         ((T *)arena_alloc((a), sizeof(T)))
 #define NEW_ARRAY(a, T, n) ((T *)arena_alloc((a), arena_array_size(sizeof(T), (size_t)(n))))
+#define MAKE(a, T, ...)   ((T *)arena_copy((a), &(T){__VA_ARGS__}, sizeof(T))) /* MAKE(a, Span, .at = 3, .end = 4) */
 size_t arena_array_size(size_t size, size_t n); /* size*n, or out of memory on overflow */
 void *arena_copy(Arena *a, const void *p, size_t size);
 char *arena_printf(Arena *a, const char *fmt, ...) EIN_PRINTF(2, 3);

@@ -25,10 +25,7 @@ const DiagInfo *diag_info_find(const char *code) {
 }
 
 Diags *diags_new(Arena *a) {
-  Diags *d = NEW(a, Diags);
-  d->arena = a;
-  d->limit = 50;
-  return d;
+  return MAKE(a, Diags, .arena = a, .limit = 50);
 }
 
 static bool said_already(const Diags *d, DiagCode code, Span at) {
@@ -54,9 +51,7 @@ static const char *said(Diags *d, const char *fmt, va_list ap) {
 }
 
 Diag *diag_add(Diags *d, DiagCode code, Span at, const char *fmt, ...) {
-  Diag *g = NEW(d->arena, Diag);
-  g->code = code;
-  g->kind = diag_info(code)->kind;
+  Diag *g = MAKE(d->arena, Diag, .code = code, .kind = diag_info(code)->kind);
   vec_push(d->arena, g->spans, ((DiagSpan){at, NULL}));
   if (said_already(d, code, at)) return g;
   uint32_t *count = g->kind == DIAG_ERROR ? &d->errors : &d->warnings;

@@ -144,18 +144,14 @@ typedef VEC(Block *) Blocks;
 
 static void blocks_add(Pen *p, Blocks *blocks, const DiagSpan *s, bool main) {
   Line l = line_of(s->span);
-  Mark m = {.note = s->note && *s->note ? s->note : NULL, .main = main};
-  m.at = s->span.at < l.end ? s->span.at : l.end;
-  m.end = s->span.end < l.end ? s->span.end : l.end;
+  Mark m = {.note = s->note && *s->note ? s->note : NULL, .main = main, .at = s->span.at < l.end ? s->span.at : l.end,
+      .end = s->span.end < l.end ? s->span.end : l.end};
   if (m.end < m.at) m.end = m.at;
   Block *b = NULL;
   for (uint32_t i = 0; i < blocks->len && !b; i++)
     if (block_takes(blocks->at[i], &l, &m)) b = blocks->at[i];
   if (!b) {
-    b = NEW(p->arena, Block);
-    b->line = l;
-    b->at = m.at;
-    b->end = m.end;
+    b = MAKE(p->arena, Block, .line = l, .at = m.at, .end = m.end);
     vec_push(p->arena, *blocks, b);
   }
   vec_push(p->arena, b->marks, m);

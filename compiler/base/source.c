@@ -23,11 +23,8 @@ const char *path_real(Arena *a, const char *path) {
 
 static Source *source_over(Arena *a, const char *name, const char *bytes, size_t len) {
   static _Atomic uint32_t ids; /* orders complaints about several files; nothing else reads it */
-  Source *s = NEW(a, Source);
-  s->name = arena_copy(a, name, strlen(name) + 1);
-  s->bytes = bytes;
-  s->arena = a;
-  s->len = (uint32_t)len;
+  Source *s = MAKE(a, Source, .name = arena_copy(a, name, strlen(name) + 1), .bytes = bytes, .arena = a,
+      .len = (uint32_t)len);
   s->id = atomic_fetch_add(&ids, 1) + 1;
   return s;
 }

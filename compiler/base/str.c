@@ -33,9 +33,7 @@ uint32_t hash_bytes(const void *p, size_t n, uint32_t seed) {
 }
 
 Strings *strings_new(Arena *a) {
-  Strings *t = NEW(a, Strings);
-  t->arena = a;
-  t->room = 256;
+  Strings *t = MAKE(a, Strings, .arena = a, .room = 256);
   t->slot = NEW_ARRAY(a, Str, t->room);
   return t;
 }

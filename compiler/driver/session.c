@@ -79,11 +79,7 @@ Session *session_new(Guest *guest) {
     temporary_watch();
   }
   Arena *a = guest ? guest->arena : arena_new();
-  Session *s = NEW(a, Session);
-  s->arena = a;
-  s->strings = strings_new(a);
-  s->exprs = exprs_new(a);
-  s->guest = guest;
+  Session *s = MAKE(a, Session, .arena = a, .strings = strings_new(a), .exprs = exprs_new(a), .guest = guest);
   if (guest) guest->out = buf_new(a), guest->err = buf_new(a);
   else s->colour = colour_wanted();
   s->front.stdlib = stdlib_find(s);

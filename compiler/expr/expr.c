@@ -10,9 +10,7 @@
 enum { FIRST_ROOM = 256, FEW_ARGS = 8 };
 
 Exprs *exprs_new(Arena *a) {
-  Exprs *p = NEW(a, Exprs);
-  p->arena = a;
-  p->room = FIRST_ROOM;
+  Exprs *p = MAKE(a, Exprs, .arena = a, .room = FIRST_ROOM);
   p->slot = NEW_ARRAY(a, const Expr *, p->room);
   return p;
 }

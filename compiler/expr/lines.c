@@ -6,9 +6,7 @@ const void *line_key(LineKind kind, uint32_t number) {
 }
 
 TextLines *lines_new(Arena *a, Span head) {
-  TextLines *t = NEW(a, TextLines);
-  *t = (TextLines){.arena = a, .head = head, .at = map_new(a)};
-  return t;
+  return MAKE(a, TextLines, .arena = a, .head = head, .at = map_new(a));
 }
 
 void lines_put(TextLines *t, const void *key, Span at) {

@@ -24,9 +24,7 @@ static const AstItems *parts_of(const Groups *g, Str name) {
 }
 
 static Ast *node(Groups *g, AstKind kind, Span span) {
-  Ast *a = NEW(g->arena, Ast);
-  *a = (Ast){.kind = kind, .span = span, .op_span = span, .acc = -1, .depth = 1};
-  return a;
+  return MAKE(g->arena, Ast, .kind = kind, .span = span, .op_span = span, .acc = -1, .depth = 1);
 }
 
 static Ast *binary(Groups *g, Op op, Ast *a, Ast *b) {
@@ -79,8 +77,7 @@ static bool takes_no_groups(const Ast *a) {
 static Ast *copy_node(Groups *g, const Ast *a) {
   const AstItems *parts = a->kind == AST_NAME || a->kind == AST_SIZE ? parts_of(g, a->name.s) : NULL;
   if (parts) return number(g, parts, a->kind == AST_SIZE);
-  Ast *to = NEW(g->arena, Ast);
-  *to = *a;
+  Ast *to = arena_copy(g->arena, a, sizeof *to);
   to->b = copy(g, a->b);
   to->c = copy(g, a->c);
   to->where = copy(g, a->where);
@@ -115,8 +112,7 @@ static AstItems parts_new(Groups *g, Str label, const AstItem *it) {
 }
 
 static AstStmt *stmt_copy(Groups *g, const AstStmt *s) {
-  AstStmt *to = NEW(g->arena, AstStmt);
-  *to = *s;
+  AstStmt *to = arena_copy(g->arena, s, sizeof *to);
   to->e = copy(g, s->e);
   return to;
 }
@@ -148,8 +144,7 @@ AstOfGroups ast_of_groups(Arena *arena, Strings *strings, const AstStmt *def, co
   AstStmt *d = block_copy(&g, def);
   d->items = mine;
   if (def->adjoint) d->adjoint = block_copy(&g, def->adjoint);
-  Ast *c = NEW(arena, Ast);
-  *c = *call;
+  Ast *c = arena_copy(arena, call, sizeof *c);
   c->items = theirs;
   return (AstOfGroups){.def = d, .call = c, .wrong = g.wrong};
 }

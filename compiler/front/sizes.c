@@ -114,8 +114,7 @@ static void sizes_of_file(Sizes *z, const AstFile *file) {
       if (map_find(&z->known, d->name.s)) continue; /* given, or declared twice */
       DimValue *v = &unknown;
       if (d->e && size_of(z, d->e, &value)) {
-        v = NEW(z->arena, DimValue);
-        *v = (DimValue){d->name.s, value, d->span, NULL};
+        v = MAKE(z->arena, DimValue, d->name.s, value, d->span, NULL);
       }
       map_put(&z->known, d->name.s, v);
     }

@@ -3,13 +3,7 @@
 #include "inside.h"
 
 EinGraph *graph_new(Arena *a, Strings *t, Exprs *p) {
-  EinGraph *g = NEW(a, EinGraph);
-  g->arena = a;
-  g->strings = t;
-  g->exprs = p;
-  g->sums = map_new(a);
-  g->top = NEW(a, EinRegion);
-  return g;
+  return MAKE(a, EinGraph, .arena = a, .strings = t, .exprs = p, .sums = map_new(a), .top = NEW(a, EinRegion));
 }
 
 uint32_t region_level(const EinRegion *r) {
@@ -72,12 +66,7 @@ EinNode *region_use(const EinRegion *r, uint32_t i) {
 }
 
 static EinNode *node_new(EinGraph *g, EinRegion *r, EinKind kind, Str name, DType t) {
-  EinNode *n = NEW(g->arena, EinNode);
-  n->kind = kind;
-  n->id = g->n_nodes++;
-  n->region = r;
-  n->name = name;
-  n->dtype = t;
+  EinNode *n = MAKE(g->arena, EinNode, .kind = kind, .id = g->n_nodes++, .region = r, .name = name, .dtype = t);
   vec_push(g->arena, r->nodes, n);
   return n;
 }

@@ -89,9 +89,8 @@ static void uses_of_region(Maker *m, const EinRegion *r) {
 
 static uint32_t buffer_new(Maker *m, TaskSpace space, const EinNode *like, Str name) {
   TaskGraph *t = m->t;
-  TaskBuffer b = {.id = t->buffers.len, .space = space, .name = name, .place = like->place, .dtype = like->dtype};
-  b.rank = like->rank;
-  b.dim = like->dim;
+  TaskBuffer b = {.id = t->buffers.len, .space = space, .name = name, .place = like->place, .dtype = like->dtype,
+      .rank = like->rank, .dim = like->dim};
   vec_push(m->arena, t->buffers, b);
   return b.id;
 }
@@ -140,9 +139,8 @@ static void vertex_make(Maker *m, EinNode *n) {
   Held *h = &m->held[n->id];
   uint32_t to = h->want >= 0 ? (uint32_t)h->want : buffer_new(m, BUF_WORK, n, n->name);
   Task *k = task_add(m, TASK_KERNEL, n->place, n->name, h->unless);
-  TaskStage s = {
-      .sum = n->sum, .name = n->name, .place = n->place, .bound = n->bound, .label = n->label, .buffer = (int32_t)to};
-  s.slot = NEW_ARRAY(m->arena, TaskSlot, n->sum->n_slot + 1);
+  TaskStage s = {.sum = n->sum, .name = n->name, .place = n->place, .bound = n->bound, .label = n->label,
+      .buffer = (int32_t)to, .slot = NEW_ARRAY(m->arena, TaskSlot, n->sum->n_slot + 1)};
   for (uint32_t i = 0; i < n->sum->n_slot; i++) s.slot[i].index = buffer_of(m, n->input[i]);
   stage_at(m, &s, n, h->want >= 0 ? h->want_at : 0, depth_of(n));
   vec_push(m->arena, k->stages, s);
@@ -344,8 +342,7 @@ static void needs_mark(Maker *m) {
 }
 
 TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device) {
-  Maker m = {.t = task_new(a, g->strings, g->exprs), .g = g, .arena = a};
-  m.held = NEW_ARRAY(a, Held, g->n_nodes + 1);
+  Maker m = {.t = task_new(a, g->strings, g->exprs), .g = g, .arena = a, .held = NEW_ARRAY(a, Held, g->n_nodes + 1)};
   m.list = &m.t->tasks;
   needs_mark(&m);
   head_make(&m);

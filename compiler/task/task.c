@@ -5,11 +5,7 @@
 #include "task/text/text.h"
 
 TaskGraph *task_new(Arena *a, Strings *t, Exprs *p) {
-  TaskGraph *g = NEW(a, TaskGraph);
-  g->arena = a;
-  g->strings = t;
-  g->exprs = p;
-  return g;
+  return MAKE(a, TaskGraph, .arena = a, .strings = t, .exprs = p);
 }
 
 const char *task_word(const Task *k) {

@@ -36,10 +36,8 @@ static bool tuple_fetch(Run *r, const AlgNode *n, Shelf *s, const Table *t, int6
   rel_ranges(labels, n->range, n->type.n_key, key, low, high);
   if (!room_ask(r, n, labels, low, high)) return false;
   Block out = block_make(s->arena, n->sum->acc, false, labels, low, high);
-  KernelCall c = {
-      .low = low, .high = high, .turn = r->turn, .operand = operand, .out = &out, .arena = s->arena, .gaps = true};
-  c.asked = NEW_ARRAY(a, uint8_t, t->whole.count + 1);
-  c.slot = n->n_operand - 1;
+  KernelCall c = {.low = low, .high = high, .turn = r->turn, .operand = operand, .out = &out, .arena = s->arena,
+      .gaps = true, .asked = NEW_ARRAY(a, uint8_t, t->whole.count + 1), .slot = n->n_operand - 1};
   if (!kernel_run(held_of(r, n)->kernel, &c)) bug("algebra: a fetch fails");
   int64_t *from = NEW_ARRAY(a, int64_t, t->whole.rank + 1), *to = NEW_ARRAY(a, int64_t, t->whole.rank + 1);
   asked_box(&t->asked, low, high, t->whole.high, from, to);

@@ -206,8 +206,7 @@ static void steps_sort(Making *m, Formula *p) {
 
 Formula *formula_new(Arena *a, const Expr *e, DType want, uint32_t n_label, uint32_t n_turn, const char **why) {
   Making m = {.arena = a, .number = map_new(a), .n_label = n_label};
-  Formula *p = NEW(a, Formula);
-  *p = (Formula){.n_label = n_label, .n_turn = n_turn, .want = want};
+  Formula *p = MAKE(a, Formula, .n_label = n_label, .n_turn = n_turn, .want = want);
   for (uint32_t k = 0; k < n_label + n_turn; k++) column_new(&m, DT_I64, k < n_label ? k + 1 : 0);
   for (uint32_t k = 0; k < 2; k++) column_new(&m, DT_I64, 0);
   steps_make(&m, e, n_turn);

@@ -5,9 +5,7 @@
 
 Shelf *shelf_new(int64_t sites) {
   Arena *a = arena_new();
-  Shelf *s = NEW(a, Shelf);
-  *s = (Shelf){.arena = a, .users = 1, .sites = sites, .site = NEW_ARRAY(a, Store, sites)};
-  return s;
+  return MAKE(a, Shelf, .arena = a, .users = 1, .sites = sites, .site = NEW_ARRAY(a, Store, sites));
 }
 
 int key_order(uint32_t n, const int64_t *a, const int64_t *b) {

@@ -8,8 +8,7 @@
 
 AlgNode *rule_draft(RuleMatch *m, const AlgNode *of) {
   Arena *a = m->p->arena;
-  AlgNode *x = NEW(a, AlgNode);
-  *x = *of;
+  AlgNode *x = arena_copy(a, of, sizeof *x);
   x->operand = NEW_ARRAY(a, AlgOperand, of->n_operand + 1);
   for (uint32_t k = 0; k < of->n_operand; k++) x->operand[k] = of->operand[k];
   return x;

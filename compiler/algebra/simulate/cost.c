@@ -43,10 +43,8 @@ RelTables ranges_of(Arena *a, const Relation *t) {
 }
 
 static Walk *walk_new(Arena *a, const Sim *s, const Relation *type, const Placement *at, const Keys *there) {
-  Walk *w = NEW(a, Walk);
-  *w = (Walk){.s = s, .at = at, .tuple = {.type = type, .keys = there}, .site = NEW_ARRAY(a, uint32_t, s->net.sites)};
-  w->ranges = ranges_of(a, type);
-  return w;
+  return MAKE(a, Walk, .s = s, .at = at, .tuple = {.type = type, .keys = there},
+      .site = NEW_ARRAY(a, uint32_t, s->net.sites), .ranges = ranges_of(a, type));
 }
 
 static bool walk_next(Walk *w) {
@@ -117,10 +115,9 @@ static bool join_find(Arena *a, Sim *s, const AlgNode *n, Site *site) {
   Ties ties = join_ties(s, n);
   const Expr *predicate[] = {n->sum->where, n->sum->domain};
   uint32_t labels = n->sum->n_out + n->sum->n_red;
-  JoinBox box = {.boxes = boxes_new(a, labels, COUNT(predicate), predicate, PARTS)};
-  box.low = NEW_ARRAY(a, int64_t, labels + 1);
-  box.high = NEW_ARRAY(a, int64_t, labels + 1);
-  box.values = NEW_ARRAY(a, double, labels + 1);
+  JoinBox box = {.boxes = boxes_new(a, labels, COUNT(predicate), predicate, PARTS),
+      .low = NEW_ARRAY(a, int64_t, labels + 1), .high = NEW_ARRAY(a, int64_t, labels + 1),
+      .values = NEW_ARRAY(a, double, labels + 1)};
   box.ranges = rel_tables_new(a, labels, n->range, n->type.n_key, n->type.frontier);
   RelTables *of = NEW_ARRAY(a, RelTables, n->n_operand + 1);
   for (uint32_t k = 0; k < n->n_operand; k++) of[k] = ranges_of(a, &n->operand[k].node->type);

@@ -169,8 +169,7 @@ bool want_relation(AlgReader *r, AlgNode **out) {
 }
 
 static AlgNode *node_new(AlgReader *r, AlgKind kind, uint32_t id) {
-  AlgNode *n = NEW(r->g->arena, AlgNode);
-  *n = (AlgNode){.kind = kind, .id = id, .region = r->region};
+  AlgNode *n = MAKE(r->g->arena, AlgNode, .kind = kind, .id = id, .region = r->region);
   for (uint32_t a = 0; a < MESH_AXES; a++) n->at.on[a] = PLACE_ALL;
   return n;
 }

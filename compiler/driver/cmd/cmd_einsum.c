@@ -421,11 +421,7 @@ static Leave einsum_run(Einsum *e) {
 Leave cmd_einsum(Session *s, Args *a) {
   if (!a->operands.len)
     return fail(s, LEAVE_USAGE, "which equation? ein einsum \"ij,jk->ik\" A=a.npy B=b.npy");
-  Einsum *e = NEW(s->arena, Einsum);
-  e->s = s;
-  e->args = a;
-  e->text = a->operands.at[0];
-  e->as = -1;
+  Einsum *e = MAKE(s->arena, Einsum, .s = s, .args = a, .text = a->operands.at[0], .as = -1);
   Leave l = equation_read(e);
   if (!l) l = operands_read(e);
   if (!l) l = terms_expand(e);
@@ -454,10 +450,7 @@ static Leave operand_given(Einsum *e, uint32_t k, const ein_tensor *t) {
 }
 
 Leave einsum_program(Session *s, const char *equation, uint32_t n, const ein_tensor *operand, int dtype, Buf *out) {
-  Einsum *e = NEW(s->arena, Einsum);
-  e->s = s;
-  e->text = equation;
-  e->as = dtype;
+  Einsum *e = MAKE(s->arena, Einsum, .s = s, .text = equation, .as = dtype);
   if (dtype >= EIN_DTYPE_COUNT) return fail(s, LEAVE_USAGE, "%d is no dtype", dtype);
   Leave l = equation_read(e);
   if (!l) l = count_check(e, n, "tensor");

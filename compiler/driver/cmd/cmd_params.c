@@ -29,10 +29,9 @@ static void rows_declare(Session *s, const Job *j, const Checkpoint *c, ParamRow
     for (uint32_t k = 0; st->kind == STMT_PARAM && k < st->decls.len; k++) {
       const AstDecl *d = &st->decls.at[k];
       ParamRow r = {.bound = bound_new(s, j, c, d->name.s, d->items.len),
-          .dtype = st->dtype < 0 ? DT_F32 : (DType)st->dtype,
-          .why = ""};
-      r.declared = arena_printf(s->arena, "%.*s", (int)(d->span.end - d->span.at), d->span.src->bytes + d->span.at);
-      r.shape = NEW_ARRAY(s->arena, int64_t, d->items.len + 1);
+          .dtype = st->dtype < 0 ? DT_F32 : (DType)st->dtype, .why = "",
+          .declared = arena_printf(s->arena, "%.*s", (int)(d->span.end - d->span.at), d->span.src->bytes + d->span.at),
+          .shape = NEW_ARRAY(s->arena, int64_t, d->items.len + 1)};
       vec_push(s->arena, *rows, r);
     }
   }

@@ -490,8 +490,7 @@ static Leave device_report(Report *p, const Args *a) {
 static Leave usual_find(Report *p, const Args *a) {
   Args one = *a;
   Job *j = NEW(p->s->arena, Job);
-  Report *usual = NEW(p->s->arena, Report);
-  *usual = (Report){.s = p->s, .threads = p->threads};
+  Report *usual = MAKE(p->s->arena, Report, .s = p->s, .threads = p->threads);
   one.given[OPT_DETERMINISTIC] = (Words){0};
   Leave l = lowered(usual, j, &one);
   if (!l) l = report_find(usual);

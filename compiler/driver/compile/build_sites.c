@@ -400,7 +400,6 @@ Leave build_sites(Session *s, const Args *a, const char *prefix, const char *to)
   bool lib = arg_has(a, OPT_LIB);
   const char *folder = NULL;
   Plans *p = NEW(s->arena, Plans);
-  *p = (Plans){0};
   if (arg_has(a, OPT_EMIT))
     return fail(s, LEAVE_USAGE, "--emit is for one site; with --target=mpi --lib writes the C into a folder");
   Leave l = lib ? LEAVE_OK : program_goes(s, a, prefix, to);

@@ -16,9 +16,7 @@ static AstStored *own_name(Arena *a, Str param, uint32_t rank) {
 
 Bound *bound_new(Session *s, const Job *j, const Checkpoint *c, Str param, uint32_t rank) {
   const AstStored *how = j->program ? program_stored(j->program, param) : NULL;
-  Bound *b = NEW(s->arena, Bound);
-  *b = (Bound){c, param, rank, how ? how : own_name(s->arena, param, rank), how != NULL, false, NULL};
-  return b;
+  return MAKE(s->arena, Bound, c, param, rank, how ? how : own_name(s->arena, param, rank), how != NULL, false, NULL);
 }
 
 bool bound_counts(const Bound *b, uint32_t axis) {

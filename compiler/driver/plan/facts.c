@@ -210,10 +210,7 @@ static void totals_find(Facts *f) {
 
 Facts *facts_find(const Sites *p) {
   Arena *a = p->s->arena;
-  Facts *f = NEW(a, Facts);
-  f->p = p;
-  f->g = p->places ? p->places : place_graph(a, p->g);
-  f->steps = p->g->vertices.len;
+  Facts *f = MAKE(a, Facts, .p = p, .g = p->places ? p->places : place_graph(a, p->g), .steps = p->g->vertices.len);
   for (uint32_t i = 0; i < f->g->tensors.len; i++) {
     FactTensor t;
     tensor_find(p, f->g, i, &t);

@@ -48,8 +48,7 @@ Leave machine_wanted(Sites *p, const Args *a) {
 
 /* What a plan says of axes and homes; counts, also of states, go to the code that chooses them. */
 static const Plan *axes_said(Arena *a, const Plan *p) {
-  Plan *x = NEW(a, Plan);
-  *x = *p;
+  Plan *x = arena_copy(a, p, sizeof *x);
   x->vertices.at = NULL;
   x->vertices.len = x->vertices.cap = 0;
   for (uint32_t i = 0; i < p->vertices.len; i++)

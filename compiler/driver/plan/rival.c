@@ -90,8 +90,7 @@ static RunnerUp *rival_try(const Sites *p, uint32_t i, double budget) {
   if (!x) return NULL;
   uint32_t *d = NEW_ARRAY(a, uint32_t, p->g->vertices.at[i].n_label + 1);
   placing_counts(p->places, x, i, d);
-  RunnerUp *r = NEW(a, RunnerUp);
-  *r = (RunnerUp){.vertex = i, .d = d, .placing = x};
+  RunnerUp *r = MAKE(a, RunnerUp, .vertex = i, .d = d, .placing = x);
   most_more(p, r);
   return r;
 }

@@ -60,8 +60,7 @@ static void edges_find(const Sites *p, Why *w) {
 /* The plan's file, the pins, and this one. */
 static Plan *pinned(const Sites *p, const char *pin) {
   Session *s = p->s;
-  Plan *with = NEW(s->arena, Plan);
-  *with = *p->asked.plan;
+  Plan *with = arena_copy(s->arena, p->asked.plan, sizeof *with);
   with->vertices.at = arena_copy(s->arena, with->vertices.at, sizeof *with->vertices.at * with->vertices.len);
   with->vertices.cap = with->vertices.len;
   plan_read_pin(s->arena, s->strings, source_new(s->arena, "--why", pin, strlen(pin)), with, s->diags);

@@ -94,9 +94,7 @@ Used *names_used(Arena *a, const AstStmt *s, uint32_t *n) {
 
 static Entry *entry_new(const char *file, uint32_t line) {
   Arena *a = arena_new();
-  Entry *e = NEW(a, Entry);
-  *e = (Entry){.arena = a, .file = arena_printf(a, "%s", file), .line = line, .folder = "."};
-  return e;
+  return MAKE(a, Entry, .arena = a, .file = arena_printf(a, "%s", file), .line = line, .folder = ".");
 }
 
 static void names_set(Entry *e, const Texts *names) {

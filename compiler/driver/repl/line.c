@@ -28,8 +28,7 @@ bool lines_edited(void) {
 
 Lines *lines_open(Prompt *p, bool terminal) {
   Arena *a = arena_new();
-  Lines *l = NEW(a, Lines);
-  *l = (Lines){.arena = a, .terminal = terminal};
+  Lines *l = MAKE(a, Lines, .arena = a, .terminal = terminal);
 #ifdef EIN_LIBEDIT
   const char *term = getenv("TERM");
   if (terminal && term && *term && strcmp(term, "dumb") != 0) l->edit = edit_open(p);

@@ -13,8 +13,7 @@ struct Loading {
 
 static void loading_begin(Prompt *p, const char *path) {
   Arena *a = p->out->arena;
-  Loading *l = NEW(a, Loading);
-  *l = (Loading){.was = *p, .output = NEW_ARRAY(a, bool *, p->sheet->n + 1)};
+  Loading *l = MAKE(a, Loading, .was = *p, .output = NEW_ARRAY(a, bool *, p->sheet->n + 1));
   for (uint32_t i = 0; i < p->sheet->n; i++) {
     const Entry *e = p->sheet->at[i];
     l->output[i] = arena_copy(a, e->output, (e->n_names + 1) * sizeof *e->output);

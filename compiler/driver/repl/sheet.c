@@ -29,10 +29,8 @@ static void entry_end(Entry *e) {
 
 static Sheet *sheet_of(Sheet *before, uint32_t room) {
   Arena *a = arena_new();
-  Sheet *s = NEW(a, Sheet);
-  *s = (Sheet){
-      .arena = a, .before = before, .depth = before ? before->depth + 1 : 0, .at = NEW_ARRAY(a, Entry *, room + 1)};
-  return s;
+  return MAKE(a, Sheet, .arena = a, .before = before, .depth = before ? before->depth + 1 : 0,
+      .at = NEW_ARRAY(a, Entry *, room + 1));
 }
 
 static void sheet_drop(Sheet *s) {

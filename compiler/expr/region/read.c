@@ -56,8 +56,7 @@ bool want_new_id(RegionReader *r, uint32_t *id) {
 }
 
 static TextNode *node_put(RegionReader *r, uint32_t id, void *node) {
-  TextNode *n = NEW(r->arena, TextNode);
-  *n = (TextNode){.id = id, .node = node, .in = r->block};
+  TextNode *n = MAKE(r->arena, TextNode, .id = id, .node = node, .in = r->block);
   map_put(&r->nodes, id_key(id), n);
   lines_put(r->lines, node, scan_head(&r->x->c));
   if (r->ids <= id) r->ids = id + 1;

@@ -73,8 +73,7 @@ uint32_t read_slot(ReadTable *t, uint64_t operand, const Expr *read) {
   ReadLink *first = map_find(&t->chains, key);
   for (ReadLink *l = first; l; l = l->next)
     if (l->operand == operand && read_same(l->read, read)) return l->slot;
-  ReadLink *l = NEW(t->arena, ReadLink);
-  *l = (ReadLink){.slot = t->from.len, .operand = operand, .read = read, .next = first};
+  ReadLink *l = MAKE(t->arena, ReadLink, .slot = t->from.len, .operand = operand, .read = read, .next = first);
   map_put(&t->chains, key, l);
   vec_push(t->arena, t->from, (uint32_t)read->i);
   return l->slot;

@@ -39,24 +39,16 @@ static uint32_t in_line_depth(const Core *c) {
 }
 
 Bind *bind_new(Elab *x, Str name, Span span, Core *body, LabelSet labels, LabelVar **outer) {
-  Bind *b = NEW(x->arena, Bind);
-  *b = (Bind){.name = name,
-      .span = span,
-      .body = body,
-      .labels = labels,
-      .outer = outer,
-      .in_line = in_line_depth(body),
-      .stated = x->equation.stating,
-      .region = x->equation.stating ? x->equation.stating->region : x->around.region};
+  Bind *b = MAKE(x->arena, Bind, .name = name, .span = span, .body = body, .labels = labels, .outer = outer,
+      .in_line = in_line_depth(body), .stated = x->equation.stating,
+      .region = x->equation.stating ? x->equation.stating->region : x->around.region);
   vec_push(x->arena, x->equation.binds, b);
   return b;
 }
 
 /* Makes an expression an equation of its own, with its labels linked to those at its position. */
 Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name) {
-  Labels *own = NEW(x->arena, Labels);
-  own->outer = s->labels;
-  own->link = map_new(x->arena);
+  Labels *own = MAKE(x->arena, Labels, .outer = s->labels, .link = map_new(x->arena));
   Scope in = {.labels = own, .frame = s->frame, .depth = s->depth, .outside = s};
   Core *body = core_from_ast(x, &in, a);
   if (body && s->frame && !in_line_depth(body)) body = core_restrict(x, &in, body);
@@ -488,18 +480,16 @@ static bool frame_groups(Elab *x, Frame *f, const Ast *a, const Ast **call) {
 
 static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   const AstStmt *d = y->stmt;
-  Frame *f = NEW(x->arena, Frame);
-  *f = (Frame){
-      .parent = s->frame, .def = d, .order = y->order, .call = a->span, .depth = s->frame ? s->frame->depth + 1 : 1};
+  Frame *f = MAKE(x->arena, Frame, .parent = s->frame, .def = d, .order = y->order, .call = a->span,
+      .depth = s->frame ? s->frame->depth + 1 : 1);
   if (f->depth > DEF_DEPTH || ++x->expansions > MAX_EXPANSIONS) {
     if (x->expansions <= MAX_EXPANSIONS + 1)
       diag_add(x->diags, D_E090, a->span, "defs are expanded more than %d %s here",
           f->depth > DEF_DEPTH ? DEF_DEPTH : MAX_EXPANSIONS, f->depth > DEF_DEPTH ? "deep" : "times");
     return core_failed(x);
   }
-  Labels *own = NEW(x->arena, Labels);
-  own->map = map_new(x->arena);
-  own->level = s->labels->outer ? s->labels : s->labels->level;
+  Labels *own = MAKE(x->arena, Labels, .map = map_new(x->arena),
+      .level = s->labels->outer ? s->labels : s->labels->level);
   const Ast *call;
   if (!call_fits(x, d, a) || !results_fit(x, d, a) || !frame_groups(x, f, a, &call) ||
       !frame_labels(x, s, call, f, own))

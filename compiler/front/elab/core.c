@@ -19,14 +19,7 @@ Core *core_new(Elab *x, CoreKind k, Span span, Type t, LabelSet free) {
     diag_add(x->diags, D_E095, span, "more than %d labels in one expression", GRAPH_LABELS / 2);
     x->equation.failed = true;
   }
-  Core *c = NEW(x->arena, Core);
-  c->kind = k;
-  c->span = span;
-  c->type = t;
-  c->free = free;
-  c->acc = -1;
-  c->frame = x->frame;
-  return c;
+  return MAKE(x->arena, Core, .kind = k, .span = span, .type = t, .free = free, .acc = -1, .frame = x->frame);
 }
 
 Core *core_with(Elab *x, CoreKind k, Span span, Type t, uint32_t n, Core **arg) {

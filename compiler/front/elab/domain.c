@@ -47,9 +47,8 @@ static bool is_true(const Expr *e) { return !e || (e->kind == EX_INT && e->i); }
 
 Obligation *need(Elab *x, Obligation *rest, const Expr *cond, Need n, Span span) {
   if (is_true(cond)) return rest;
-  Obligation *o = NEW(x->arena, Obligation);
-  *o = (Obligation){.next = rest, .cond = cond, .plain = cond, .need = n, .span = span, .frame = x->frame};
-  return o;
+  return MAKE(x->arena, Obligation, .next = rest, .cond = cond, .plain = cond, .need = n, .span = span,
+      .frame = x->frame);
 }
 
 static bool needed_already(const Obligation *list, const Expr *cond) {

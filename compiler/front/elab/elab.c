@@ -515,8 +515,7 @@ static bool monoid_parts_fit(Elab *x, const AstStmt *s) {
 }
 
 static void elab_monoid(Elab *x, const AstStmt *s) {
-  MonoidDef *m = NEW(x->arena, MonoidDef);
-  *m = (MonoidDef){s, map_new(x->arena)};
+  MonoidDef *m = MAKE(x->arena, MonoidDef, s, map_new(x->arena));
   Symbol *y = symbol_add(x, SYM_MONOID, s->name);
   y->stmt = s;
   y->monoid = m;
@@ -582,15 +581,8 @@ static void elab_stmt(Elab *x, const AstStmt *s) {
 }
 
 static Elab *elab_new(Front *f, const Program *p, const DimValues *dims) {
-  Elab *x = NEW(f->arena, Elab);
-  *x = (Elab){.front = f,
-      .program = p,
-      .arena = f->arena,
-      .strings = f->strings,
-      .exprs = f->exprs,
-      .diags = f->diags,
-      .dims = dims};
-  x->graph = graph_new(f->arena, f->strings, f->exprs);
+  Elab *x = MAKE(f->arena, Elab, .front = f, .program = p, .arena = f->arena, .strings = f->strings, .exprs = f->exprs,
+      .diags = f->diags, .dims = dims, .graph = graph_new(f->arena, f->strings, f->exprs));
   x->around.region = x->graph->top;
   x->top.map = map_new(f->arena);
   x->around.syms = &x->top;
@@ -600,8 +592,7 @@ static Elab *elab_new(Front *f, const Program *p, const DimValues *dims) {
 
 static void names_lose(Elab *x, const AstFile *f) {
   for (uint32_t i = 0; i < f->lost.len; i++) {
-    Symbol *y = NEW(x->arena, Symbol);
-    *y = (Symbol){.kind = SYM_TENSOR, .name = f->lost.at[i], .state = -1, .quiet = true};
+    Symbol *y = MAKE(x->arena, Symbol, .kind = SYM_TENSOR, .name = f->lost.at[i], .state = -1, .quiet = true);
     map_put(&x->lost, y->name, y);
   }
 }

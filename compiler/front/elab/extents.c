@@ -15,10 +15,7 @@ LabelVar *label_root(LabelVar *v) {
 }
 
 LabelVar *label_new(Elab *x, Str name, Span span) {
-  LabelVar *v = NEW(x->arena, LabelVar);
-  v->name = name;
-  v->span = span;
-  v->frame = x->frame;
+  LabelVar *v = MAKE(x->arena, LabelVar, .name = name, .span = span, .frame = x->frame);
   vec_push(x->arena, x->equation.vars, v);
   return v;
 }

@@ -69,8 +69,7 @@ static void state_pretend(Elab *x, const Symbol *y, AstName name) {
   if (y && map_find(&x->around.syms->map, name.s) != y) return;
   for (uint32_t i = 0; i < x->around.block->states.len; i++)
     if (x->around.block->states.at[i]->name == name.s) return;
-  Symbol *p = NEW(x->arena, Symbol);
-  *p = (Symbol){.kind = SYM_TENSOR, .name = name.s, .span = name.span, .state = -1};
+  Symbol *p = MAKE(x->arena, Symbol, .kind = SYM_TENSOR, .name = name.s, .span = name.span, .state = -1);
   vec_push(x->arena, x->around.block->states, p);
 }
 
@@ -257,10 +256,8 @@ void elab_repeat(Elab *x, const AstStmt *s) {
   }
   EinNode *bound = loop_bound(x, s, &turns);
   states_init(x, s, &inits);
-  Block *b = NEW(x->arena, Block);
-  b->stmt = s;
-  b->parent = x->around.block;
-  b->repeat = graph_repeat(x->graph, x->around.region, s->name.s);
+  Block *b = MAKE(x->arena, Block, .stmt = s, .parent = x->around.block,
+      .repeat = graph_repeat(x->graph, x->around.region, s->name.s));
   b->repeat->place = place_of(x, s->name.span);
   b->region = b->repeat->body;
   b->region->bound = bound;

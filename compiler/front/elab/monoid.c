@@ -2,8 +2,7 @@
 #include "elab.h"
 
 Core *monoid_side(Elab *x, const MonoidDef *m, const Ast *a, const DType *t) {
-  Frame *f = NEW(x->arena, Frame);
-  *f = (Frame){.def = m->stmt, .order = UINT32_MAX, .depth = 1};
+  Frame *f = MAKE(x->arena, Frame, .def = m->stmt, .order = UINT32_MAX, .depth = 1);
   const Symbol *own = symbol_find(x, m->stmt->name.s, UINT32_MAX);
   if (own) f->order = own->order;
   uint32_t known = !t ? 0 : a == m->stmt->range ? m->stmt->parts : m->stmt->params.len;

@@ -224,9 +224,8 @@ static bool stated_made(Elab *x, Scope *in, Stated *s, uint32_t n_labels) {
 
 static EinRegion *region_apart(Elab *x) {
   const EinRegion *like = x->equation.stating ? x->equation.stating->region : x->around.region;
-  EinRegion *r = NEW(x->arena, EinRegion);
-  *r = (EinRegion){.parent = like->parent, .repeat = like->repeat, .depth = like->depth, .turn = like->turn};
-  return r;
+  return MAKE(x->arena, EinRegion, .parent = like->parent, .repeat = like->repeat, .depth = like->depth,
+      .turn = like->turn);
 }
 
 Core *stated_result(Elab *x, Scope *in, Core *c, uint32_t n_labels) {

@@ -87,9 +87,8 @@ static Str dtypes_key(Elab *x, const DType *t, uint32_t n) {
 
 const Tuple *tuple_at(Elab *x, const MonoidDef *m, Core *const *body, Span use) {
   uint32_t n = m->stmt->parts;
-  Tuple *t = NEW(x->arena, Tuple);
-  *t = (Tuple){.def = m, .n = n, .dtype = NEW_ARRAY(x->arena, DType, n),
-      .combine = NEW_ARRAY(x->arena, const Expr *, n), .identity = NEW_ARRAY(x->arena, const Expr *, n)};
+  Tuple *t = MAKE(x->arena, Tuple, .def = m, .n = n, .dtype = NEW_ARRAY(x->arena, DType, n),
+      .combine = NEW_ARRAY(x->arena, const Expr *, n), .identity = NEW_ARRAY(x->arena, const Expr *, n));
   for (uint32_t k = 0; k < n; k++) t->dtype[k] = type_settle(body[k]->type).dtype;
   if (!parts_settle(x, m, t->dtype, use)) return NULL;
   Str key = dtypes_key(x, t->dtype, n);

@@ -71,9 +71,7 @@ static void fill_over(AstRun *r, Filling *f, uint32_t k, const AstPoint *point, 
 }
 
 static AstTensor *tensor_new(AstRun *r, Str name, uint32_t rank) {
-  AstTensor *t = NEW(r->arena, AstTensor);
-  *t = (AstTensor){.name = name, .shape = NEW_ARRAY(r->arena, int64_t, rank + 1), .count = 1};
-  return t;
+  return MAKE(r->arena, AstTensor, .name = name, .shape = NEW_ARRAY(r->arena, int64_t, rank + 1), .count = 1);
 }
 
 static void tensor_done(AstRun *r, AstName name, AstTensor *t) {

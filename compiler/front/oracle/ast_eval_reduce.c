@@ -42,9 +42,8 @@ static AstTuple *tuple_of(AstRun *r, AstGlobal *g, const DType *t) {
   uint32_t n = g->monoid->parts;
   for (uint32_t i = 0; i < g->tuples.len; i++)
     if (!memcmp(g->tuples.at[i]->dtype, t, n * sizeof *t)) return g->tuples.at[i];
-  AstTuple *x = NEW(r->arena, AstTuple);
-  *x = (AstTuple){
-      arena_copy(r->arena, t, n * sizeof *t), ast_scope_new(r, NULL), NEW_ARRAY(r->arena, AstClosure *, 2 * n)};
+  AstTuple *x = MAKE(r->arena, AstTuple, arena_copy(r->arena, t, n * sizeof *t), ast_scope_new(r, NULL),
+      NEW_ARRAY(r->arena, AstClosure *, 2 * n));
   x->scope->before = g->age;
   for (uint32_t i = 0; i < 2 * n; i++) {
     x->operand[i] = NEW(r->arena, AstClosure);
@@ -240,8 +239,7 @@ static bool has_one_axis(const Ast *e, const AstScope *c) {
 
 /* One component of a reduction of tuples. */
 AstVal ast_reduce_tuple(AstRun *r, const Ast *e, const AstGlobal *monoid, AstAt at) {
-  Fold f = {.node = e, .monoid = monoid, .kind = RED_MONOID};
-  f.scope = ast_scope_of_reduce(r, at.scope, e);
+  Fold f = {.node = e, .monoid = monoid, .kind = RED_MONOID, .scope = ast_scope_of_reduce(r, at.scope, e)};
   tuple_types(r, &f, e, (AstAt){f.scope, at.point, true, -1});
   if (r->why) return ast_val(DT_I64, 0, 0);
   DType t = f.tuple->dtype[e->result - 1];
@@ -254,9 +252,8 @@ AstVal ast_reduce_tuple(AstRun *r, const Ast *e, const AstGlobal *monoid, AstAt 
 }
 
 AstVal ast_reduce(AstRun *r, const Ast *e, const AstGlobal *monoid, AstAt at) {
-  Fold f = {.node = e, .monoid = monoid, .kind = monoid ? RED_MONOID : (Reducer)e->op};
-  f.scope = ast_scope_of_reduce(r, at.scope, e);
-  f.body = monoid ? e->args.at[0] : e->a;
+  Fold f = {.node = e, .monoid = monoid, .kind = monoid ? RED_MONOID : (Reducer)e->op,
+      .scope = ast_scope_of_reduce(r, at.scope, e), .body = monoid ? e->args.at[0] : e->a};
   if ((f.kind == RED_ARGMAX || f.kind == RED_ARGMIN) && !has_one_axis(e, f.scope))
     ast_fail(r, e->span, "%s takes one label or one group", reducer_info[f.kind].name);
   DType t = f.body ? ast_typed(ast_type_only(r, f.body, (AstAt){f.scope, at.point, true, -1})) : DT_I64;

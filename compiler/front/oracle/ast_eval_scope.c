@@ -27,15 +27,8 @@ bool ast_enter(AstRun *r, const Ast *e) {
 /* ---- names ----------------------------------------------------------------------------------- */
 
 AstScope *ast_scope_new(AstRun *r, AstScope *up) {
-  AstScope *s = NEW(r->arena, AstScope);
-  s->up = up;
-  s->before = up ? up->before : r->age;
-  s->preds = up ? up->preds : NULL;
-  s->names = map_new(r->arena);
-  s->inner = map_new(r->arena);
-  s->checks = map_new(r->arena);
-  s->moves = map_new(r->arena);
-  return s;
+  return MAKE(r->arena, AstScope, .up = up, .before = up ? up->before : r->age, .preds = up ? up->preds : NULL,
+      .names = map_new(r->arena), .inner = map_new(r->arena), .checks = map_new(r->arena), .moves = map_new(r->arena));
 }
 
 void ast_scope_put(AstRun *r, AstScope *s, Str name, AstKnown k) {
@@ -52,14 +45,8 @@ static AstScope *region(AstScope *s) {
 static AstLabel *edge_label(AstRun *r, AstScope *edge, AstLabel *outer) {
   for (uint32_t i = 0; i < edge->labels.len; i++)
     if (edge->labels.at[i]->outer == outer) return edge->labels.at[i];
-  AstLabel *l = NEW(r->arena, AstLabel);
-  *l = (AstLabel){.name = outer->name,
-                  .outer = outer,
-                  .region = edge,
-                  .home = edge->edge,
-                  .scope = edge,
-                  .written = -1,
-                  .extent = -1};
+  AstLabel *l = MAKE(r->arena, AstLabel, .name = outer->name, .outer = outer, .region = edge, .home = edge->edge,
+      .scope = edge, .written = -1, .extent = -1);
   vec_push(r->arena, edge->labels, l);
   return l;
 }
@@ -115,13 +102,8 @@ bool ast_item_name(const AstItem *it, AstName *out) {
 
 AstLabel *ast_label_new(AstRun *r, AstScope *s, AstName name, const Ast *home,
                         AstScope *home_scope) {
-  AstLabel *l = NEW(r->arena, AstLabel);
-  *l = (AstLabel){.name = name.s,
-                  .region = region(s),
-                  .home = home,
-                  .scope = home_scope,
-                  .written = -1,
-                  .extent = -1};
+  AstLabel *l = MAKE(r->arena, AstLabel, .name = name.s, .region = region(s), .home = home, .scope = home_scope,
+      .written = -1, .extent = -1);
   if (!name.s) return l;
   if (means_number(r, s, name.s))
     ast_fail(r, name.span, "%s cannot be a label: it has another meaning", name.s->s);
@@ -244,9 +226,7 @@ static AstLabel *call_label(AstRun *r, AstScope *s, AstScope *c, const AstItem *
 }
 
 static AstClosure *closure_new(AstRun *r, const Ast *e, AstScope *s, bool argument, int8_t dtype) {
-  AstClosure *c = NEW(r->arena, AstClosure);
-  *c = (AstClosure){.e = e, .scope = s, .argument = argument, .dtype = dtype};
-  return c;
+  return MAKE(r->arena, AstClosure, .e = e, .scope = s, .argument = argument, .dtype = dtype);
 }
 
 static void call_argument(AstRun *r, AstScope *c, Str name, const Ast *e) {
@@ -257,8 +237,7 @@ static void call_argument(AstRun *r, AstScope *c, Str name, const Ast *e) {
 
 /* The predicate restricts the label arguments that it mentions, or all of them. */
 static void call_pred(AstRun *r, AstScope *c, const Ast *p) {
-  AstPred *q = NEW(r->arena, AstPred);
-  *q = (AstPred){.next = c->preds, .p = p, .scope = c};
+  AstPred *q = MAKE(r->arena, AstPred, .next = c->preds, .p = p, .scope = c);
   c->body->preds = q; /* first: asking for a label's extent looks into the body, and the scopes made there inherit it */
   for (uint32_t i = 0; i < c->labels.len; i++) {
     int64_t extent;

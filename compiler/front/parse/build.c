@@ -50,11 +50,7 @@ void complain_too_deep(Parse *p, uint32_t at, uint32_t end) {
 }
 
 static Ast *node_new(Parse *p, AstKind kind, uint32_t at) {
-  Ast *e = NEW(p->arena, Ast);
-  e->kind = kind;
-  e->span = span_to_here(p, at);
-  e->acc = -1;
-  return e;
+  return MAKE(p->arena, Ast, .kind = kind, .span = span_to_here(p, at), .acc = -1);
 }
 
 static void deepen(uint32_t *depth, const Ast *e) {
@@ -185,11 +181,7 @@ uint32_t item_group(Parse *p, Token open, uint32_t parts) {
 }
 
 Brackets *brackets_of(Parse *p, uint32_t items, Ast *where) {
-  Brackets *b = NEW(p->arena, Brackets);
-  b->items = items_take(p, items);
-  b->where = where;
-  b->end = p->at.last.end;
-  return b;
+  return MAKE(p->arena, Brackets, .items = items_take(p, items), .where = where, .end = p->at.last.end);
 }
 
 static void args_take(Parse *p, Ast *e, uint32_t from) {

@@ -38,10 +38,8 @@ static void check_sizes(Parse *p, const AstItems *v) {
 }
 
 AstDecl *decl_of(Parse *p, Token name, Brackets *b, Ast *e) {
-  AstDecl *d = NEW(p->arena, AstDecl);
-  d->name = name_of(p, name);
-  d->e = e;
-  d->span = span_at(p, name.at, e ? e->span.end : b ? b->end : name.end);
+  AstDecl *d = MAKE(p->arena, AstDecl, .name = name_of(p, name), .e = e,
+      .span = span_at(p, name.at, e ? e->span.end : b ? b->end : name.end));
   if (b) {
     d->bracketed = true;
     d->items = b->items;
@@ -67,9 +65,7 @@ static void check_left(Parse *p, const AstItems *v, const char *name) {
 }
 
 AstLeft *build_left(Parse *p, Token name, Brackets *b) {
-  AstLeft *l = NEW(p->arena, AstLeft);
-  l->name = name_of(p, name);
-  l->b = b;
+  AstLeft *l = MAKE(p->arena, AstLeft, .name = name_of(p, name), .b = b);
   if (b) check_left(p, &b->items, l->name.s->s);
   return l;
 }
@@ -77,11 +73,7 @@ AstLeft *build_left(Parse *p, Token name, Brackets *b) {
 /* ---- statements ------------------------------------------------------------------------------ */
 
 static AstStmt *stmt_new(Parse *p, StmtKind kind, uint32_t at) {
-  AstStmt *s = NEW(p->arena, AstStmt);
-  s->kind = kind;
-  s->span = span_to_here(p, at);
-  s->dtype = -1;
-  return s;
+  return MAKE(p->arena, AstStmt, .kind = kind, .span = span_to_here(p, at), .dtype = -1);
 }
 
 static void stmt_dtype(Parse *p, AstStmt *s, Token t) {
@@ -104,9 +96,7 @@ AstStmt *build_equation(Parse *p, StmtKind kind, Token first, AstLeft *l, Token 
 }
 
 AstSide *side_first(Parse *p, AstLeft *l, Token dtype) {
-  AstSide *s = NEW(p->arena, AstSide);
-  *s = (AstSide){.left = l, .dtype = dtype};
-  return s;
+  return MAKE(p->arena, AstSide, .left = l, .dtype = dtype);
 }
 
 void side_add(Parse *p, AstSide *first, AstLeft *l, Token dtype) {
@@ -265,9 +255,7 @@ AstStmt *build_extern(
 }
 
 AstBy *build_by(Parse *p, Token symbol, Token source, AstCost *cost) {
-  AstBy *b = NEW(p->arena, AstBy);
-  *b = (AstBy){symbol, source, cost};
-  return b;
+  return MAKE(p->arena, AstBy, symbol, source, cost);
 }
 
 void by_take(Parse *p, AstStmt *s, const AstBy *by) {

@@ -100,9 +100,8 @@ static bool heads_bracket(const Parse *p) {
 }
 
 static void bracket_open(Parse *p, Token t) {
-  Open o = {.at = t.at, .kind = t.kind, .operand = heads_bracket(p) ? p->at.operand : t,
-            .first = p->stmt.first.kind, .indent = p->stmt.indent};
-  o.assumed = t.kind == TOK_LC && p->src->bytes[t.at] != '{';
+  Open o = {.at = t.at, .kind = t.kind, .operand = heads_bracket(p) ? p->at.operand : t, .first = p->stmt.first.kind,
+      .indent = p->stmt.indent, .assumed = t.kind == TOK_LC && p->src->bytes[t.at] != '{'};
   if (t.kind == TOK_LB && (p->at.reducer == 1 || p->at.reducer == 3)) o.of = OPEN_REDUCER;
   if (t.kind == TOK_LB && p->at.last.kind == TOK_COUNT) o.of = OPEN_COUNT;
   vec_push(p->arena, p->open, o);

@@ -71,8 +71,7 @@ static bool is_lazy(const Expr *e) {
 static Info *info_of(Making *m, const Expr *e) {
   Info *i = map_find(&m->info, e);
   if (i) return i;
-  i = NEW(m->arena, Info);
-  *i = (Info){.e = e, .reg = register_of(m->b, e), .done = e->kind != EX_OP && e->kind != EX_READ};
+  i = MAKE(m->arena, Info, .e = e, .reg = register_of(m->b, e), .done = e->kind != EX_OP && e->kind != EX_READ);
   map_put(&m->info, e, i);
   vec_push(m->arena, m->all, i);
   m->lazy |= is_lazy(e);

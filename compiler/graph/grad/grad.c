@@ -22,8 +22,7 @@ typedef struct Down {
 } Down;
 
 Gradients *gradients_new(Arena *a, EinGraph *g, int64_t keep) {
-  Gradients *all = NEW(a, Gradients);
-  *all = (Gradients){.arena = a, .g = g, .keep = keep > 0 ? keep : GRADIENT_KEEP};
+  Gradients *all = MAKE(a, Gradients, .arena = a, .g = g, .keep = keep > 0 ? keep : GRADIENT_KEEP);
   all->made = all->saved = all->kept = all->spare = all->rules = all->stated = map_new(a);
   return all;
 }
@@ -36,8 +35,7 @@ static Made *made_of(Gradients *all, EinRegion *r, const EinNode *loss) {
   Made *first = map_find(&all->made, loss), *m = first;
   while (m && m->region != r) m = m->next;
   if (m) return m;
-  m = NEW(all->arena, Made);
-  *m = (Made){loss, r, map_new(all->arena), map_new(all->arena), first};
+  m = MAKE(all->arena, Made, loss, r, map_new(all->arena), map_new(all->arena), first);
   map_put(&all->made, loss, m);
   return m;
 }
@@ -154,8 +152,7 @@ static bool repeat_leaves(Down *d, EinNode *m, Shares *out, GradTrouble *t) {
   if (!have.len) return true;
   if (!repeat_adjoint(d->all, d->made->region, m, &have, NULL, out, t)) /* perhaps only for the wanted ones */
     return repeat_adjoint(d->all, d->made->region, m, &have, d->wanted, out, t);
-  known = NEW(a, Shares);
-  *known = *out;
+  known = arena_copy(a, out, sizeof *known);
   map_put(&d->made->left, m, known);
   return true;
 }

@@ -137,10 +137,9 @@ static void turn_rest(Turn *t, const Expr *const *index, const Expr *const *dim)
 
 Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label,
     uint32_t n_out, const Expr *const *bound) {
-  Turn t = {.a = a, .p = p, .n = n, .n_label = n_label, .n_out = n_out, .bound = bound};
-  t.to = NEW_ARRAY(a, const Expr *, n_label + 1);
-  t.known = NEW_ARRAY(a, bool, n_label + 1);
-  t.inside = NEW_ARRAY(a, bool, n_label + 1);
+  Turn t = {.a = a, .p = p, .n = n, .n_label = n_label, .n_out = n_out, .bound = bound,
+      .to = NEW_ARRAY(a, const Expr *, n_label + 1), .known = NEW_ARRAY(a, bool, n_label + 1),
+      .inside = NEW_ARRAY(a, bool, n_label + 1)};
   for (uint32_t k = 0; k < n_label; k++) t.to[k] = own(&t, k), t.inside[k] = true;
   turn_labels(&t, index, dim);
   turn_rest(&t, index, dim);

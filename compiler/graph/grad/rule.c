@@ -102,8 +102,7 @@ static Instance *instance_of(Gradients *all, EinRegion *r, const GradRule *rule,
   Instance *first = map_find(&all->stated, adjoint), *in = first;
   while (in && (in->rule != rule || in->to != r)) in = in->next;
   if (in) return in;
-  in = NEW(all->arena, Instance);
-  *in = (Instance){.all = all, .rule = rule, .to = r, .copy = map_new(all->arena), .next = first};
+  in = MAKE(all->arena, Instance, .all = all, .rule = rule, .to = r, .copy = map_new(all->arena), .next = first);
   if (rule->above) map_put(&in->copy, rule->above, adjoint);
   map_put(&all->stated, adjoint, in);
   return in;

@@ -51,8 +51,7 @@ static EinNode *first_of(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
     rebuild_note(b, "vertices merged", n->place);
     return s->node;
   }
-  Seen *s = NEW(b->arena, Seen);
-  *s = (Seen){made, key, first};
+  Seen *s = MAKE(b->arena, Seen, made, key, first);
   map_put(&c->table, key, s);
   vec_push(b->arena, c->made, s);
   return made;

@@ -56,8 +56,7 @@ static EinNode *read_through(void *env, Rebuild *b, EinRegion *r, const EinNode 
 
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = read_through};
-  Copies c = {
-      .b = {.arena = a, .pass = "copies", .notes = notes}, .shown = nodes_shown(a, g), .given = nodes_given(a, g)};
-  c.first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1);
+  Copies c = {.b = {.arena = a, .pass = "copies", .notes = notes}, .shown = nodes_shown(a, g),
+      .given = nodes_given(a, g), .first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1)};
   return rebuild(&c.b, a, g, &rules, &c);
 }

@@ -161,9 +161,8 @@ static EinNode *narrowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
 
 EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = narrowed};
-  Narrow w = {.b = {.arena = a, .pass = "narrow", .notes = notes}};
-  w.shown = nodes_shown(a, g);
-  w.kept = NEW_ARRAY(a, const bool *, g->n_nodes + 1);
+  Narrow w = {.b = {.arena = a, .pass = "narrow", .notes = notes}, .shown = nodes_shown(a, g),
+      .kept = NEW_ARRAY(a, const bool *, g->n_nodes + 1)};
   w.point = points_find(a, g, w.shown);
   return rebuild(&w.b, a, g, &rules, &w);
 }

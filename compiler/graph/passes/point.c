@@ -149,10 +149,8 @@ static void region_look(Points *w, const EinRegion *r) {
 }
 
 const Expr *const *const *points_find(Arena *a, const EinGraph *g, const bool *shown) {
-  Points w = {.arena = a, .p = g->exprs, .shown = shown};
-  w.at = NEW_ARRAY(a, const Expr **, g->n_nodes + 1);
-  w.like = NEW_ARRAY(a, uint64_t *, g->n_nodes + 1);
-  w.seen = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  Points w = {.arena = a, .p = g->exprs, .shown = shown, .at = NEW_ARRAY(a, const Expr **, g->n_nodes + 1),
+      .like = NEW_ARRAY(a, uint64_t *, g->n_nodes + 1), .seen = NEW_ARRAY(a, bool, g->n_nodes + 1)};
   for (uint32_t i = 0; i < g->n_nodes; i++) w.at[i] = NULL;
   VEC(const EinRegion *) todo = {0};
   vec_push(a, todo, g->top);

@@ -170,10 +170,7 @@ static unsigned pat_vars(const Pat *p) {
 }
 
 Rules *rules_new(Arena *a, Exprs *p) {
-  Rules *r = NEW(a, Rules);
-  r->arena = a;
-  r->p = p;
-  r->done = map_new(a);
+  Rules *r = MAKE(a, Rules, .arena = a, .p = p, .done = map_new(a));
   for (uint32_t i = COUNT(rules); i-- > 0;) {
     Law *l = NEW(a, Law);
     const char *from = rules[i].from, *to = rules[i].to;

@@ -65,8 +65,7 @@ typedef struct Builder {
 } Builder;
 
 static MemoEntry *read_find(Builder *b, const PartRead *r, uint32_t reader) {
-  ReadKey *k = NEW(b->arena, ReadKey);
-  *k = (ReadKey){b->vectors[reader].at, b->vectors[r->from].at, r->times, r->rank, {{0, 0, 0}}};
+  ReadKey *k = MAKE(b->arena, ReadKey, b->vectors[reader].at, b->vectors[r->from].at, r->times, r->rank, {{0, 0, 0}});
   for (uint32_t i = 0; i < r->rank; i++) {
     k->dimension[i].extent = r->extent[i];
     k->dimension[i].label = r->label[i];

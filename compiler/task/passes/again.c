@@ -417,8 +417,7 @@ static void reader_add(const AgainValue *v, const AgainReader *r, Task *k, uint3
 }
 
 static Task *kernel_copy(Again *g, const Task *k, bool stages) {
-  Task *made = NEW(g->t->arena, Task);
-  *made = *k;
+  Task *made = arena_copy(g->t->arena, k, sizeof *made);
   made->stages.at = NULL, made->stages.len = made->stages.cap = 0;
   for (uint32_t i = 0; stages && i < k->stages.len; i++) vec_push(g->t->arena, made->stages, k->stages.at[i]);
   return made;

@@ -23,10 +23,8 @@ typedef struct Split {
 static uint32_t work_new(const Split *p, const char *behind) {
   TaskGraph *t = p->t;
   const TaskStage *o = p->stage;
-  TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .name = task_name_with(t, o->name, behind), .place = o->place};
-  b.dtype = o->sum->acc;
-  b.rank = o->sum->n_out;
-  b.dim = o->bound;
+  TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .name = task_name_with(t, o->name, behind),
+      .place = o->place, .dtype = o->sum->acc, .rank = o->sum->n_out, .dim = o->bound};
   vec_push(t->arena, t->buffers, b);
   return b.id;
 }
@@ -62,8 +60,7 @@ static void kernel_add(const Split *p, TaskStage s, EinSum *sum, const TaskSlot 
   TaskGraph *t = p->t;
   s.name = task_name_with(t, s.name, behind);
   stage_canonical(t, &s, sum, slot, p->stage->sum->n_slot + 2);
-  Task *k = NEW(t->arena, Task);
-  *k = *p->old;
+  Task *k = arena_copy(t->arena, p->old, sizeof *k);
   k->name = task_name_with(t, k->name, behind);
   k->stages.at = NULL;
   k->stages.len = k->stages.cap = 0;

@@ -214,9 +214,7 @@ static bool may_fail(TaskGraph *t, const Task *k) {
 }
 
 static Region *region_new(Order *o, Arena *a, const Tasks *list, uint32_t number, const int64_t *inner) {
-  Region *r = NEW(a, Region);
-  r->arena = a;
-  r->n = list->len;
+  Region *r = MAKE(a, Region, .arena = a, .n = list->len);
   r->step = NEW_ARRAY(a, Step, r->n + 1);
   int32_t failing = -1;
   for (uint32_t i = 0; i < r->n; i++) {

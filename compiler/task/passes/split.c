@@ -331,8 +331,7 @@ static const Expr *value_at(const Cut *c, const Expr *part, const Expr *place, u
 }
 
 static Task *kernel_new(const Cut *c, const char *behind) {
-  Task *k = NEW(c->t->arena, Task);
-  *k = *c->old;
+  Task *k = arena_copy(c->t->arena, c->old, sizeof *k);
   k->name = task_name_with(c->t, k->name, behind);
   k->stages.at = NULL;
   k->stages.len = k->stages.cap = 0;
@@ -355,8 +354,7 @@ typedef struct Chunks {      /* the kernel of all whole chunks, or of the remain
 static Chunks chunks_new(const Cut *c, bool rest) {
   Exprs *x = c->t->exprs;
   const EinSum *o = c->stage->sum;
-  Chunks h = {.c = c, .shift = rest ? 0 : 1};
-  h.kernel = kernel_new(c, rest ? ".rest" : ".part");
+  Chunks h = {.c = c, .shift = rest ? 0 : 1, .kernel = kernel_new(c, rest ? ".rest" : ".part")};
   h.kernel->n_outer = 0;
   h.part = rest ? c->parts : expr_label(x, 0);
   h.to = NEW_ARRAY(c->t->arena, const Expr *, o->n_out + o->n_red + 1);

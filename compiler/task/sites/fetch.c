@@ -159,15 +159,9 @@ static const Expr *point_low(const Fetching *f, uint32_t k) {
 
 static uint32_t buffer_add(
     Fetching *f, const char *what, DType dtype, uint32_t rank, const Expr **dim, const Expr **low) {
-  TaskBuffer b = {.id = f->t->buffers.len,
-      .space = BUF_WORK,
-      .place = f->made->place,
-      .dtype = dtype,
-      .rank = rank,
-      .dim = dim,
-      .low = low,
-      .when = f->made->when};
-  b.name = f->made->name ? strings_printf(f->t->strings, "%s%s", f->made->name->s, what) : NULL;
+  TaskBuffer b = {.id = f->t->buffers.len, .space = BUF_WORK, .place = f->made->place, .dtype = dtype, .rank = rank,
+      .dim = dim, .low = low, .when = f->made->when,
+      .name = f->made->name ? strings_printf(f->t->strings, "%s%s", f->made->name->s, what) : NULL};
   vec_push(f->arena, f->t->buffers, b);
   f->made = &f->t->buffers.at[f->s->buffer];
   return b.id;
@@ -182,10 +176,9 @@ static Task *task_add(Fetching *f, Tasks *list, TaskKind kind) {
 
 /* A stage over n labels that stores at all of them, and at `last` after them if that is not NULL. */
 static TaskStage stage_over(const Fetching *f, uint32_t n, uint32_t buffer, const Expr *last) {
-  TaskStage s = {.name = f->s->name, .place = f->s->place, .buffer = (int32_t)buffer, .n_at = n + (last != NULL)};
-  s.bound = NEW_ARRAY(f->arena, const Expr *, n + 1);
-  s.label = NEW_ARRAY(f->arena, Str, n + 1);
-  s.at = NEW_ARRAY(f->arena, const Expr *, n + 2);
+  TaskStage s = {.name = f->s->name, .place = f->s->place, .buffer = (int32_t)buffer, .n_at = n + (last != NULL),
+      .bound = NEW_ARRAY(f->arena, const Expr *, n + 1), .label = NEW_ARRAY(f->arena, Str, n + 1),
+      .at = NEW_ARRAY(f->arena, const Expr *, n + 2)};
   for (uint32_t k = 0; k < n; k++) s.at[k] = expr_label(f->x, k);
   s.at[n] = last;
   for (uint32_t k = 0; k < n; k++) s.label[k] = strings_printf(f->t->strings, "i%u", k + 1);

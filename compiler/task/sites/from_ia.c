@@ -84,9 +84,8 @@ uint32_t door_result(IaDoor *m, const AlgNode *n, DType t, const IaBox *box) {
 }
 
 Task *door_task(IaDoor *m, TaskKind kind, Place place, Str name) {
-  Task *k = NEW(m->arena, Task);
-  *k = (Task){.kind = kind, .place = place, .name = name, .unless = -1, .stop = -1, .turns = -1};
-  k->node = m->making ? m->making->id + 1 : 0;
+  Task *k = MAKE(m->arena, Task, .kind = kind, .place = place, .name = name, .unless = -1, .stop = -1, .turns = -1,
+      .node = m->making ? m->making->id + 1 : 0);
   vec_push(m->arena, *m->list, k);
   return k;
 }
@@ -118,13 +117,8 @@ static void map_make(IaDoor *m, uint32_t from, uint32_t to, DType cast, uint32_t
   const TaskBuffer *a = &m->t->buffers.at[from], *b = &m->t->buffers.at[to];
   uint32_t n = a->rank, l = 0;
   const Expr **index = NEW_ARRAY(m->arena, const Expr *, n + 1), **bound = NEW_ARRAY(m->arena, const Expr *, n + 1);
-  TaskStage s = {.name = b->name,
-      .place = place,
-      .bound = bound,
-      .label = labels_of(m, n),
-      .buffer = (int32_t)to,
-      .n_at = b->rank};
-  s.at = NEW_ARRAY(m->arena, const Expr *, b->rank + 1);
+  TaskStage s = {.name = b->name, .place = place, .bound = bound, .label = labels_of(m, n), .buffer = (int32_t)to,
+      .n_at = b->rank, .at = NEW_ARRAY(m->arena, const Expr *, b->rank + 1)};
   for (uint32_t d = 0; d < b->rank; d++) {
     if (turn && d == turn - 1) {
       s.at[d] = expr_turn(x, depth);
@@ -280,13 +274,8 @@ static bool join_make(IaDoor *m, const AlgNode *n) {
   sum.body = local(m, of->body, &l);
   sum.where = local(m, of->where, &l);
   sum.domain = local(m, of->domain, &l);
-  TaskStage s = {.name = n->name,
-      .place = n->place,
-      .bound = bound,
-      .label = (Str *)(uintptr_t)n->label,
-      .buffer = (int32_t)to,
-      .n_at = of->n_out};
-  s.at = NEW_ARRAY(m->arena, const Expr *, of->n_out + 1);
+  TaskStage s = {.name = n->name, .place = n->place, .bound = bound, .label = (Str *)(uintptr_t)n->label,
+      .buffer = (int32_t)to, .n_at = of->n_out, .at = NEW_ARRAY(m->arena, const Expr *, of->n_out + 1)};
   for (uint32_t k = 0; k < of->n_out; k++) s.at[k] = expr_label(m->t->exprs, k);
   if (n->type.places && !reduces_whole(n)) return argmax_make(m, n, &s, &sum, slot, low, &box);
   stage_canonical(m->t, &s, &sum, slot, of->n_slot);
@@ -400,15 +389,8 @@ static void turns_ask(IaDoor *m, const AlgNode *repeat, Task *k) {
 
 static bool repeat_make(IaDoor *m, const AlgNode *n) {
   const AlgRegion *r = n->body;
-  Task *k = NEW(m->arena, Task);
-  *k = (Task){.kind = TASK_REPEAT,
-      .place = n->place,
-      .name = n->name,
-      .unless = -1,
-      .stop = -1,
-      .turns = -1,
-      .turn = r->turn,
-      .depth = r->depth};
+  Task *k = MAKE(m->arena, Task, .kind = TASK_REPEAT, .place = n->place, .name = n->name, .unless = -1, .stop = -1,
+      .turns = -1, .turn = r->turn, .depth = r->depth);
   Laters later = {0};
   uint32_t stop = 0;
   if (!buffer_of(m, r->bound, &k->buffer) || !states_start(m, r, k, &later)) return false;

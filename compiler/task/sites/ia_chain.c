@@ -156,15 +156,9 @@ bool chain_make(IaDoor *m, const AlgNode *n) {
   if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, m->held[n->id].copies, false))
     return door_fail(m, n, "a site has several tuples that are no box");
   DType t = m->t->buffers.at[from].dtype;
-  Task draft = {.kind = TASK_MOVE,
-      .place = n->place,
-      .name = n->name,
-      .unless = -1,
-      .stop = -1,
-      .turns = -1,
-      .from = (uint32_t)from,
-      .wrap = c.wrap};
-  draft.of = ia_placement(m->t, &c.from->type, &c.from->at, m->held[c.from->id].copies);
+  Task draft = {.kind = TASK_MOVE, .place = n->place, .name = n->name, .unless = -1, .stop = -1, .turns = -1,
+      .from = (uint32_t)from, .wrap = c.wrap,
+      .of = ia_placement(m->t, &c.from->type, &c.from->at, m->held[c.from->id].copies)};
   draft.to = ia_placement(m->t, &n->type, &n->at, m->held[n->id].copies);
   uint32_t n_before = m->t->buffers.len;
   draft.buffer = door_result(m, n, t, &box);

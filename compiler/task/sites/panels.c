@@ -179,8 +179,7 @@ static void result_find(Panels *p) {
 /* ---- one panel --------------------------------------------------------------------------------------------------- */
 
 static Task *task_add(Panels *p, TaskKind kind, Place place, Str name) {
-  Task *k = NEW(p->arena, Task);
-  *k = (Task){.kind = kind, .place = place, .name = name, .unless = -1, .stop = -1, .turns = -1};
+  Task *k = MAKE(p->arena, Task, .kind = kind, .place = place, .name = name, .unless = -1, .stop = -1, .turns = -1);
   k->node = k->panel_of = p->kernel->node;
   k->panel = p->now;
   vec_push(p->arena, p->out, k);

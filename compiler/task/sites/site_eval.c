@@ -493,15 +493,8 @@ static bool fetch_at(Run *r, const Task *k, int64_t site, const Table *t) {
     if (!operand[j]->data && operand[j]->count) operand[j] = NULL;
   }
   Block out = block_make(r->scratch, sum->acc, false, sum->n_out, m->low, m->high);
-  KernelCall c = {.low = m->low,
-      .high = m->high,
-      .turn = r->turn,
-      .operand = operand,
-      .out = &out,
-      .arena = r->scratch,
-      .gaps = true};
-  c.asked = NEW_ARRAY(r->scratch, uint8_t, t->whole.count + 1);
-  c.slot = sum->n_slot - 1;
+  KernelCall c = {.low = m->low, .high = m->high, .turn = r->turn, .operand = operand, .out = &out, .arena = r->scratch,
+      .gaps = true, .asked = NEW_ARRAY(r->scratch, uint8_t, t->whole.count + 1), .slot = sum->n_slot - 1};
   if (!kernel_run(m->kernel, &c)) return fault(r, k, st, site, &c);
   if (s->buffer[table].data) box_of(r, table, s, &own);
   for (uint32_t i = 0; i < t->n; i++)

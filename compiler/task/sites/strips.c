@@ -279,8 +279,7 @@ static void list_strips(TaskGraph *t, Tasks *list) {
     Task *k = list->at[i];
     if (k->kind == TASK_REPEAT) list_strips(t, &k->body);
     if (k->kind != TASK_MOVE || task_moves_places(k)) continue;
-    Strips *s = NEW(t->arena, Strips);
-    *s = (Strips){.t = t, .x = t->exprs, .move = k, .block = k->from, .box = k->buffer};
+    Strips *s = MAKE(t->arena, Strips, .t = t, .x = t->exprs, .move = k, .block = k->from, .box = k->buffer);
     if (!moves_shifted(s) || !readers_find(s, list, i) || !strips_find(s) || !s->n) continue;
     uint32_t more = moves_make(s, list, i);
     for (uint32_t j = i; j <= s->last + more; j++)
@@ -290,8 +289,7 @@ static void list_strips(TaskGraph *t, Tasks *list) {
 }
 
 bool move_brings_neighbours(TaskGraph *t, Task *k) {
-  Strips *s = NEW(t->arena, Strips);
-  *s = (Strips){.t = t, .x = t->exprs, .move = k, .block = k->from, .box = k->buffer};
+  Strips *s = MAKE(t->arena, Strips, .t = t, .x = t->exprs, .move = k, .block = k->from, .box = k->buffer);
   return k->kind == TASK_MOVE && !task_moves_places(k) && moves_shifted(s) && strips_find(s);
 }
 

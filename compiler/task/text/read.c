@@ -211,8 +211,7 @@ static bool want_tail(TaskReader *r, Task *k) {
 }
 
 static Task *task_begin(TaskReader *r, TaskKind kind) {
-  Task *k = NEW(r->t->arena, Task);
-  *k = (Task){.kind = kind, .unless = -1, .stop = -1, .turns = -1};
+  Task *k = MAKE(r->t->arena, Task, .kind = kind, .unless = -1, .stop = -1, .turns = -1);
   lines_put(r->lines, k, scan_head(&r->x.c));
   return k;
 }

@@ -133,14 +133,9 @@ bool order_on_sites(const OrderProblem *p, int64_t sites, OrderTree *t) {
   OrderTree made = {0};
   if (p->n < 3 || p->n > GRID_OPERANDS) return false;
   Arena *a = arena_new();
-  Grids g = {.p = p,
-      .moved = (double)INFINITY,
-      .work = (double)INFINITY,
-      .limit = WORK_MORE * t->ops,
-      .left = GRID_WORK,
-      .tree = &made};
-  g.all = order_union(p, (1u << p->n) - 1);
-  g.best = NEW_ARRAY(a, Split, 1u << p->n);
+  Grids g = {.p = p, .moved = (double)INFINITY, .work = (double)INFINITY, .limit = WORK_MORE * t->ops,
+      .left = GRID_WORK, .tree = &made, .all = order_union(p, (1u << p->n) - 1),
+      .best = NEW_ARRAY(a, Split, 1u << p->n)};
   for (uint32_t k = 0; k < ORDER_LABELS; k++) g.cut[k] = 1;
   primes_find(&g, sites);
   grids_walk(&g, 0);

@@ -148,16 +148,10 @@ bool wide_mend(Arena *a, const WideProblem *p, uint32_t part, int64_t *budget, W
   Arena *scratch = arena_new();
   uint32_t *steps = NEW_ARRAY(scratch, uint32_t, p->n), sets = 1u << part;
   bool better = false;
-  Mend m = {.arena = a,
-      .p = p,
-      .t = t,
-      .mask = NEW_ARRAY(scratch, uint32_t, p->n_label + 1),
-      .stays = NEW_ARRAY(scratch, bool, p->n_label + 1)};
-  m.space = NEW_ARRAY(scratch, double, sets);
-  m.inner = NEW_ARRAY(scratch, double, sets);
-  m.over = NEW_ARRAY(scratch, double, sets);
-  m.cost = NEW_ARRAY(scratch, double, sets);
-  m.left = NEW_ARRAY(scratch, uint32_t, sets);
+  Mend m = {.arena = a, .p = p, .t = t, .mask = NEW_ARRAY(scratch, uint32_t, p->n_label + 1),
+      .stays = NEW_ARRAY(scratch, bool, p->n_label + 1), .space = NEW_ARRAY(scratch, double, sets),
+      .inner = NEW_ARRAY(scratch, double, sets), .over = NEW_ARRAY(scratch, double, sets),
+      .cost = NEW_ARRAY(scratch, double, sets), .left = NEW_ARRAY(scratch, uint32_t, sets)};
   wide_steps(scratch, p, t, steps);
   for (uint32_t k = 0; k + 1 < p->n && *budget > 0; k++) better |= mend_step(&m, steps[k], part, budget);
   wide_count(p, t);

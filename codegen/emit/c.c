@@ -155,8 +155,7 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
 static void list_print(Calls *c, const Tasks *list, int depth) {
   const char *in = arena_printf(c->p->arena, "%*s", depth * 2, "");
   int32_t open = -1;
-  for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+  vec_each_of(Task, k, *list) {
     if (open >= 0 && k->unless != open) buf_printf(c->p->out, "%s}\n", in);
     if (k->unless >= 0 && k->unless != open)
       buf_printf(c->p->out, "%sif (!ein_given(ctx, %u)) { /* %s's default */\n", in,
@@ -249,8 +248,7 @@ static void scratch_of(CPrinter *p, Buf *out, Map *seen, const LoopKernel *k) {
 
 static void scratch_text(CPrinter *p, Buf *out) {
   Map seen = map_new(p->arena);
-  for (uint32_t i = 0; i < p->p->kernels.len; i++) {
-    const LoopKernel *k = p->p->kernels.at[i];
+  vec_each_of(const LoopKernel, k, p->p->kernels) {
     scratch_of(p, out, &seen, k);
     if (k->narrow) scratch_of(p, out, &seen, k->narrow);
   }

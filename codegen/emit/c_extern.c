@@ -50,8 +50,7 @@ static void prototypes(CPrinter *p, Buf *c) {
 
 void c_externs(CPrinter *p, Buf *c) {
   if (p->called.len) prototypes(p, c);
-  for (uint32_t i = 0; i < p->called.len; i++) {
-    const Extern *x = p->called.at[i];
+  vec_each_of(const Extern, x, p->called) {
     if (x->block) {
       buf_printf(c, "static inline void ein_extern_%s(", x->symbol->s);
       block_parameters(c, x, true);

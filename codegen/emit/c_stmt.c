@@ -461,8 +461,7 @@ static void call_print(CPrinter *p, const LoopStmt *s, int depth) {
 }
 
 void c_body(CPrinter *p, const LoopBody *b, int depth) {
-  for (uint32_t i = 0; i < b->len; i++) {
-    const LoopStmt *s = b->at[i];
+  vec_each_of(const LoopStmt, s, *b) {
     switch (s->kind) {
     case LOOP_FOR: for_print(p, s, depth); break;
     case LOOP_IF: if_print(p, s, depth); break;

@@ -141,8 +141,7 @@ static CudaLaunch *launch_print(CPrinter *p, const LoopStmt *s) {
 
 /* Adds all launches, including those after a library's product or in its place. */
 static void launches_add(CPrinter *p, const LoopBody *b, LoopBody *all) {
-  for (uint32_t i = 0; i < b->len; i++) {
-    LoopStmt *s = b->at[i];
+  vec_each_of(LoopStmt, s, *b) {
     if (s->kind != LOOP_PRODUCT) vec_push(p->arena, *all, s);
     if (s->kind == LOOP_PRODUCT && p->launch.library) launches_add(p, &s->body, all);
     if (s->kind == LOOP_PRODUCT) launches_add(p, &s->other, all);
@@ -246,8 +245,7 @@ static void product_print(CPrinter *p, const LoopStmt *s, const char *name, cons
 
 /* A twin's launches have the same sizes and its own buffers. Returns the end of its launches in `all`. */
 static CudaLaunch **calls_print(CPrinter *p, const LoopBody *b, CudaLaunch **all, const char *in) {
-  for (uint32_t i = 0; i < b->len; i++) {
-    const LoopStmt *s = b->at[i];
+  vec_each_of(const LoopStmt, s, *b) {
     Launch l;
     if (s->kind != LOOP_PRODUCT) {
       l = launch_of(s);

@@ -60,8 +60,7 @@ static bool stage_covers(const TaskGraph *t, const TaskStage *s) {
 static EmitHow stored_how(const TaskGraph *t, const Task *k, uint32_t buffer) {
   const TaskBuffer *b = &t->buffers.at[buffer];
   if (b->space == BUF_WORK && b->first == k->step) return EMIT_WHOLE; /* what it held before is not needed */
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    const TaskStage *s = &k->stages.at[i];
+  vec_each(const TaskStage, s, k->stages) {
     if (stage_reads(s, buffer)) return EMIT_PART;
     if (s->buffer == (int32_t)buffer && stage_covers(t, s)) return EMIT_WHOLE;
   }
@@ -70,10 +69,8 @@ static EmitHow stored_how(const TaskGraph *t, const Task *k, uint32_t buffer) {
 
 /* Perhaps one place reads it, and another one stores to it. */
 static bool is_stored(const LoopKernel *k, uint32_t buffer) {
-  for (uint32_t i = 0; i < k->places.len; i++) {
-    const LoopPlace *x = &k->places.at[i];
+  vec_each(const LoopPlace, x, k->places)
     if (x->space == SPACE_BUFFER && x->buffer == buffer && x->written) return true;
-  }
   return false;
 }
 
@@ -81,8 +78,7 @@ void c_need_kernel(CPrinter *p, const Task *k, uint32_t number, const char *in) 
   if (!has_rows(p)) return;
   const LoopKernel *x = p->p->kernels.at[number];
   uint32_t row = row_add(p, EMIT_STEP, k, -1);
-  for (uint32_t i = 0; i < x->places.len; i++) {
-    const LoopPlace *place = &x->places.at[i];
+  vec_each(const LoopPlace, place, x->places) {
     if (place->space != SPACE_BUFFER) continue;
     use_add(p, place->buffer, is_stored(x, place->buffer) ? stored_how(p->p->tasks, k, place->buffer) : EMIT_READ);
   }
@@ -175,8 +171,7 @@ const char *c_rows(CPrinter *p) {
       "/* ---- memory: the buffers that each row of the run uses ------------------------------------- */\n\n"
       "static const ein_spill_use %s_uses[] = {\n",
       x);
-  for (uint32_t i = 0; i < p->launch.rows->rows.len; i++) {
-    const EmitRow *r = &p->launch.rows->rows.at[i];
+  vec_each(const EmitRow, r, p->launch.rows->rows) {
     uses_print(p->out, p->launch.rows, r);
     buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, %d, ", kind_word[r->kind], r->first, r->n, r->pair,
         r->unless, r->when, r->from);

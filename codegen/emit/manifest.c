@@ -111,8 +111,7 @@ static void entry_points(Json *j, const char *prefix, bool sites) {
 static void kernels(Json *j, const LoopProgram *p) {
   const Expr **times = task_times(j->out->arena, p->tasks);
   json_array(j, "kernels");
-  for (uint32_t i = 0; i < p->kernels.len; i++) {
-    const LoopKernel *k = p->kernels.at[i];
+  vec_each_of(const LoopKernel, k, p->kernels) {
     json_object(j, NULL);
     json_str(j, "name", k->name->s);
     json_array(j, "equations");

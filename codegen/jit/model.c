@@ -243,8 +243,7 @@ static void kernel_step(Made *m, Step *s, const LoopKernel *k, const JitKernel *
 static Steps steps_of(Made *m, const Tasks *list, const JitKernel *kernel, uint32_t *next) {
   const TaskGraph *t = m->p->tasks;
   Steps steps = {0};
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     Step s = {.task = k, .work = {0, -1}, .unless = k->unless < 0 ? -1 : (int32_t)t->inputs.at[k->unless].buffer};
     if (k->kind == TASK_KERNEL) kernel_step(m, &s, m->p->kernels.at[*next], &kernel[*next]), ++*next;
     if (k->kind == TASK_ASSERT) s.file = file_name(m->arena, k->place);

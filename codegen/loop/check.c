@@ -590,8 +590,7 @@ static void check_fields(Check *c, const LoopStmt *s) {
 }
 
 static void check_body(Check *c, const LoopBody *body) {
-  for (uint32_t i = 0; i < body->len; i++) {
-    const LoopStmt *s = body->at[i];
+  vec_each_of(const LoopStmt, s, *body) {
     check_fields(c, s);
     switch (s->kind) {
     case LOOP_FOR: check_for(c, s); break;
@@ -715,8 +714,7 @@ static void check_narrow(Check *c, const LoopKernel *wide, Map *names) {
 
 static uint32_t find_kernels(Check *c, const Tasks *list, uint32_t depth) {
   uint32_t n = 0;
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     if (k->kind == TASK_KERNEL) map_put(&c->tasks, (void *)((uintptr_t)k->step + 1), (void *)((uintptr_t)depth + 1));
     if (task_call(k)) map_put(&c->calls, (void *)((uintptr_t)k->step + 1), (void *)(uintptr_t)k);
     n += k->kind == TASK_KERNEL;

@@ -129,8 +129,7 @@ static void thread_for(Device *d, const LoopStmt *s) {
 }
 
 static void threads_check(Device *d, const LoopBody *b) {
-  for (uint32_t i = 0; i < b->len; i++) {
-    const LoopStmt *s = b->at[i];
+  vec_each_of(const LoopStmt, s, *b) {
     bool makes = s->kind == LOOP_VAR || s->kind == LOOP_LET;
     LoopSpace space = makes ? d->k->places.at[s->place].space : SPACE_REGISTER;
     bool around = s->kind == LOOP_FOR && loop_has_barrier(&s->body);
@@ -162,8 +161,7 @@ static void threads_check(Device *d, const LoopBody *b) {
 /* ---- kernels ---------------------------------------------------------------------------------------- */
 
 static bool has_device_parts(const LoopKernel *k, const LoopBody *b) {
-  for (uint32_t i = 0; i < b->len; i++) {
-    const LoopStmt *s = b->at[i];
+  vec_each_of(const LoopStmt, s, *b) {
     bool shared = s->kind == LOOP_VAR && k->places.at[s->place].space == SPACE_SHARED;
     if (is_bound(s) || shared || s->kind == LOOP_BARRIER || s->kind == LOOP_GROUP ||
         s->kind == LOOP_COPY || s->kind == LOOP_COMMIT || s->kind == LOOP_AWAIT || s->kind == LOOP_MATRIX ||
@@ -174,8 +172,7 @@ static bool has_device_parts(const LoopKernel *k, const LoopBody *b) {
 }
 
 static bool are_launches(const LoopBody *b) {
-  for (uint32_t i = 0; i < b->len; i++) {
-    const LoopStmt *s = b->at[i];
+  vec_each_of(const LoopStmt, s, *b) {
     bool launch = s->kind == LOOP_FOR && s->bind == BIND_GRID;
     if (s->kind == LOOP_PRODUCT ? !are_launches(&s->body) || !are_launches(&s->other) : !launch) return false;
   }
@@ -189,8 +186,7 @@ static bool has_products(const LoopBody *b) {
 }
 
 static void launches_check(SumCheck *c, const LoopKernel *k, const LoopBody *b) {
-  for (uint32_t i = 0; i < b->len; i++) {
-    LoopStmt *s = b->at[i];
+  vec_each_of(LoopStmt, s, *b) {
     if (s->kind == LOOP_PRODUCT) {
       if (has_products(&s->body) || has_products(&s->other)) check_fail(c, "a product stands in another one");
       if (!s->other.len) check_fail(c, "a product has no launches in its stead, for where there is no library");

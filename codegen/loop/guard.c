@@ -476,8 +476,7 @@ static void guard_kernels(Guard *g, LoopKernel *k) {
 }
 
 static void guard_tasks(Guard *g, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *t = list->at[i];
+  vec_each_of(const Task, t, *list) {
     for (uint32_t k = 0; t->kind == TASK_KERNEL && k < g->p->kernels.len; k++)
       if (g->p->kernels.at[k]->task == t->step) guard_kernels(g, g->p->kernels.at[k]);
     if (t->kind != TASK_REPEAT) continue;

@@ -58,8 +58,7 @@ static void stage_labels(Reads *r) {
 }
 
 static void list_labels(Reads *r, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     for (uint32_t s = 0; s < k->stages.len; s++) {
       r->s = &k->stages.at[s];
       stage_labels(r);

@@ -154,8 +154,7 @@ static void print_form(Printer *p, const LoopStmt *s, uint32_t level) {
 }
 
 static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
-  for (uint32_t i = 0; i < body->len; i++) {
-    const LoopStmt *s = body->at[i];
+  vec_each_of(const LoopStmt, s, *body) {
     print_indent(p, level);
     if (s->kind == LOOP_FOR) print_for(p, s, level);
     else if (s->kind == LOOP_IF) print_if(p, s, level);

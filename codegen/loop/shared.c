@@ -400,8 +400,7 @@ static void body_walk(Shared *h, const LoopBody *b);
 /* The most groups that a statement of these leaves under way. */
 static int64_t left_most(const LoopBody *b) {
   int64_t most = 0;
-  for (uint32_t i = 0; i < b->len; i++) {
-    const LoopStmt *s = b->at[i];
+  vec_each_of(const LoopStmt, s, *b) {
     int64_t in = left_most(&s->body), other = left_most(&s->other), own = s->kind == LOOP_AWAIT ? s->step : 0;
     most = in > most ? in : most, most = other > most ? other : most, most = own > most ? own : most;
   }
@@ -493,8 +492,7 @@ static void await_walk(Shared *h, int64_t left) {
 }
 
 static void body_walk(Shared *h, const LoopBody *b) {
-  for (uint32_t i = 0; i < b->len; i++) {
-    const LoopStmt *s = b->at[i];
+  vec_each_of(const LoopStmt, s, *b) {
     if (s->kind == LOOP_MATRIX) {
       matrix_walk(h, s);
       continue;

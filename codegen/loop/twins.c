@@ -83,8 +83,7 @@ static bool has_buffer(const LoopKernel *k, uint32_t b) {
 }
 
 static void halves_of(const TaskGraph *t, const LoopKernel *k, const LoopKernel *other, LoopHalf half, LoopHalf *of) {
-  for (uint32_t i = 0; i < k->places.len; i++) {
-    const LoopPlace *x = &k->places.at[i];
+  vec_each(const LoopPlace, x, k->places) {
     if (x->space != SPACE_BUFFER) continue;
     const TaskBuffer *b = &t->buffers.at[x->buffer];
     if (b->space == BUF_WORK && b->first == k->task && b->last == k->task && !has_buffer(other, x->buffer))
@@ -94,8 +93,7 @@ static void halves_of(const TaskGraph *t, const LoopKernel *k, const LoopKernel 
 
 LoopHalf *loop_halves(Arena *a, const LoopProgram *p) {
   LoopHalf *of = NEW_ARRAY(a, LoopHalf, p->tasks->buffers.len + 1);
-  for (uint32_t i = 0; i < p->kernels.len; i++) {
-    const LoopKernel *k = p->kernels.at[i];
+  vec_each_of(const LoopKernel, k, p->kernels) {
     if (!k->narrow) continue;
     halves_of(p->tasks, k, k->narrow, HALF_WIDE, of);
     halves_of(p->tasks, k->narrow, k, HALF_NARROW, of);

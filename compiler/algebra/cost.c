@@ -194,8 +194,7 @@ double alg_times(const AlgRegion *r) {
 }
 
 static void region_cost(const Algebra *p, const AlgRegion *r, AlgCost *c) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
+  vec_each_of(const AlgNode, n, r->nodes) {
     if (n->kind == ALG_REPEAT) region_cost(p, n->body, c);
     if (!alg_moves(n)) continue;
     AlgCost one = alg_move_cost(p, n);

@@ -435,10 +435,8 @@ static void repeat_make(Door *x, AlgRegion *r, const EinNode *n) {
   *body = (AlgRegion){
       .parent = r, .depth = from->depth, .turn = from->turn, .bound = everywhere(x, r, from->bound), .turns = -1};
   if (from->turns && expr_value(from->turns, &(ExprEnv){0}, &turns)) body->turns = turns.i;
-  for (uint32_t i = 0; i < from->states.len; i++) {
-    const EinState *s = &from->states.at[i];
+  vec_each(const EinState, s, from->states)
     vec_push(x->arena, body->states, ((AlgState){NULL, state_put(x, r, s->node, s->init), NULL}));
-  }
   AlgNode *y = result_new(x, r, ALG_REPEAT, n);
   body->repeat = y;
   y->body = body;
@@ -449,10 +447,8 @@ static void repeat_make(Door *x, AlgRegion *r, const EinNode *n) {
     body->states.at[i].next = state_put(x, body, s->node, s->next);
   }
   if (from->stop) body->stop = everywhere(x, body, from->stop);
-  for (uint32_t i = 0; i < from->stacks.len; i++) {
-    const EinStack *s = &from->stacks.at[i];
+  vec_each(const EinStack, s, from->stacks)
     vec_push(x->arena, body->stacks, ((AlgStack){s->name, x->is[s->node->id], s->axis}));
-  }
   vec_push(x->arena, r->nodes, y); /* after the moves that its turns need before it */
 }
 
@@ -475,8 +471,7 @@ static AlgNode *loop_result(Door *x, AlgRegion *r, const EinNode *n) {
 }
 
 static void region_make(Door *x, AlgRegion *r, const EinRegion *from) {
-  for (uint32_t i = 0; i < from->nodes.len; i++) {
-    const EinNode *n = from->nodes.at[i];
+  vec_each_of(const EinNode, n, from->nodes) {
     if (!x->places->part->needed[n->id] || x->is[n->id]) continue;
     switch (n->kind) {
     case EIN_INPUT: x->is[n->id] = input_make(x, n); break;
@@ -520,17 +515,14 @@ static void full_where_laid(Door *x) {
 /* ---- entry point ------------------------------------------------------------------------------------------------- */
 
 static void ends_make(Door *x) {
-  for (uint32_t i = 0; i < x->graph->outputs.len; i++) {
-    const EinOutput *o = &x->graph->outputs.at[i];
+  vec_each(const EinOutput, o, x->graph->outputs) {
     int64_t *extent = NEW_ARRAY(x->arena, int64_t, o->node->rank + 1);
     AlgNode *y = x->is[o->node->id];
     for (uint32_t k = 0; k < o->node->rank; k++) extent[k] = door_extent(&y->type.dim[k], &y->type);
     vec_push(x->arena, x->p->outputs, ((AlgOutput){o->name, y, o->node->rank, extent}));
   }
-  for (uint32_t i = 0; i < x->graph->asserts.len; i++) {
-    const EinAssert *s = &x->graph->asserts.at[i];
+  vec_each(const EinAssert, s, x->graph->asserts)
     vec_push(x->arena, x->p->asserts, ((AlgAssert){x->is[s->node->id], s->text, s->place}));
-  }
 }
 
 static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, bool plain) {

@@ -189,8 +189,7 @@ static AlgNode *repeat_make(Placer *x, AlgRegion *r, const AlgNode *n) {
       .turn = from->turn,
       .bound = brought(x, from->bound, &all),
       .turns = from->turns};
-  for (uint32_t i = 0; i < from->states.len; i++) {
-    const AlgState *s = &from->states.at[i];
+  vec_each(const AlgState, s, from->states) {
     home = home_of(x, s->node);
     vec_push(x->arena, body->states, ((AlgState){NULL, brought(x, s->init, &home), NULL}));
   }
@@ -205,10 +204,8 @@ static AlgNode *repeat_make(Placer *x, AlgRegion *r, const AlgNode *n) {
     body->states.at[i].next = brought(x, from->states.at[i].next, &home);
   }
   if (from->stop) body->stop = brought(x, from->stop, &all);
-  for (uint32_t i = 0; i < from->stacks.len; i++) {
-    const AlgStack *s = &from->stacks.at[i];
+  vec_each(const AlgStack, s, from->stacks)
     vec_push(x->arena, body->stacks, ((AlgStack){s->name, x->is[s->node->id], s->axis}));
-  }
   vec_push(x->arena, r->nodes, y); /* after the moves that its turns need before it */
   return y;
 }
@@ -244,10 +241,8 @@ static AlgNode *node_make(Placer *x, AlgRegion *r, const AlgNode *n) {
 }
 
 static void region_make(Placer *x, AlgRegion *r, const AlgRegion *from) {
-  for (uint32_t i = 0; i < from->nodes.len; i++) {
-    const AlgNode *n = from->nodes.at[i];
+  vec_each_of(const AlgNode, n, from->nodes)
     if (x->keys->part->needed[x->keys->node[n->id]->id]) x->is[n->id] = node_make(x, r, n);
-  }
 }
 
 Algebra *ia_from_tra(Arena *a, const KeyGraph *k, const Cutting *c) {

@@ -163,10 +163,8 @@ static EinNode *repeat_of(Keys *x, EinRegion *r, const AlgNode *n) {
   region_walk(x, body, from);
   for (uint32_t i = 0; i < from->states.len; i++) body->states.at[i].next = x->node[from->states.at[i].next->id];
   if (from->stop) body->stop = x->node[from->stop->id];
-  for (uint32_t i = 0; i < from->stacks.len; i++) {
-    const AlgStack *s = &from->stacks.at[i];
+  vec_each(const AlgStack, s, from->stacks)
     vec_push(x->arena, body->stacks, ((EinStack){s->name, x->node[s->node->id], s->node->type.n_key + s->axis}));
-  }
   return y;
 }
 
@@ -192,8 +190,7 @@ static EinNode *node_of(Keys *x, EinRegion *r, const AlgNode *n) {
 }
 
 static void region_walk(Keys *x, EinRegion *r, const AlgRegion *from) {
-  for (uint32_t i = 0; i < from->nodes.len; i++) {
-    const AlgNode *n = from->nodes.at[i];
+  vec_each_of(const AlgNode, n, from->nodes) {
     EinNode *y = node_of(x, r, n);
     x->node[n->id] = y;
     y->name = n->name;
@@ -225,16 +222,14 @@ static void names_give(Arena *a, PartGraph *g, const AlgNode *const *of) {
     PartVertex *v = &g->vertices.at[i], *old = v->node->name ? map_find(&owner, v->node->name) : NULL;
     if (v->node->name && !(old && old->node->kind == EIN_STATE)) map_put(&owner, v->node->name, v);
   }
-  for (uint32_t i = 0; i < g->vertices.len; i++) {
-    PartVertex *v = &g->vertices.at[i];
+  vec_each(PartVertex, v, g->vertices) {
     bool its = v->node->name && map_find(&owner, v->node->name) == v;
     v->name = its ? v->node->name->s : arena_printf(a, "%%%u", of[v->node->id]->id);
   }
 }
 
 static void vertices_tell(Arena *a, PartGraph *g, const AlgNode *const *of) {
-  for (uint32_t i = 0; i < g->vertices.len; i++) {
-    PartVertex *v = &g->vertices.at[i];
+  vec_each(PartVertex, v, g->vertices) {
     const AlgNode *n = of[v->node->id];
     Buf b = buf_new(a);
     v->most = label_most(a, n, v->n_label);
@@ -246,8 +241,7 @@ static void vertices_tell(Arena *a, PartGraph *g, const AlgNode *const *of) {
 
 /* Placements number dimensions in bytes, so there may not be too many. */
 static bool has_room(const Algebra *tra, const AlgRegion *r, Buf *why) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
+  vec_each_of(const AlgNode, n, r->nodes) {
     if (n->body && !has_room(tra, n->body, why)) return false;
     if (n->kind == ALG_REPEAT || dims(&n->type) <= GRAPH_RANK) continue;
     buf_printf(why, "%%%u has %u keys and %u dimensions, and planners take %d in all", n->id, n->type.n_key,
@@ -266,10 +260,8 @@ KeyGraph *keys_graph(Arena *a, const Algebra *tra, Buf *why) {
   region_walk(&x, x.g->top, tra->top);
   for (uint32_t i = 0; i < tra->outputs.len; i++)
     vec_push(a, x.g->outputs, ((EinOutput){tra->outputs.at[i].name, x.node[tra->outputs.at[i].node->id]}));
-  for (uint32_t i = 0; i < tra->asserts.len; i++) {
-    const AlgAssert *s = &tra->asserts.at[i];
+  vec_each(const AlgAssert, s, tra->asserts)
     vec_push(a, x.g->asserts, ((EinAssert){x.node[s->node->id], s->text, s->place}));
-  }
   PartGraph *part = part_from_graph(a, x.g, why);
   if (!part) return NULL;
   vertices_tell(a, part, x.of.at);
@@ -279,8 +271,7 @@ KeyGraph *keys_graph(Arena *a, const Algebra *tra, Buf *why) {
 PlaceGraph *keys_places(Arena *a, const KeyGraph *k) {
   PlaceGraph *g = place_graph(a, k->part);
   g->alike = NULL;
-  for (uint32_t i = 0; i < g->tensors.len; i++) {
-    PlaceTensor *t = &g->tensors.at[i];
+  vec_each(PlaceTensor, t, g->tensors) {
     const Relation *type = &k->of[t->node->id]->type;
     int64_t *most = NEW_ARRAY(a, int64_t, t->n + 1);
     for (uint32_t d = 0; d < t->n; d++) most[d] = d < type->n_key ? type->frontier[d] : 1;

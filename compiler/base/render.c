@@ -179,8 +179,7 @@ static int block_window(Block *b) {
     b->at = step_back(l, b->at, &room);
     lead = b->at > l->at ? 3 : 0;
   }
-  for (uint32_t i = 0; i < b->marks.len; i++) {
-    Mark *m = &b->marks.at[i];
+  vec_each(Mark, m, b->marks) {
     uint32_t end = m->end < b->end ? m->end : b->end;
     m->column = lead + columns(l, b->at, m->at, 2 * WINDOW);
     m->width = columns(l, m->at, end, 2 * WINDOW);
@@ -322,8 +321,7 @@ static void diag_text(Pen *p, const Diag *g) {
   int digits = digits_wanted(&blocks);
   head_text(p, g);
   Source *src = g->spans.at[0].span.src;
-  for (uint32_t i = 0; i < blocks.len; i++) {
-    Block *b = blocks.at[i];
+  vec_each_of(Block, b, blocks) {
     if (b->line.src != src) {
       src = b->line.src;
       ink(p, INK_GUTTER);

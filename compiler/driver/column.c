@@ -356,10 +356,8 @@ static uint64_t hash_text(uint64_t h, const char *s, size_t n) { /* FNV-1a */
 static uint64_t hash_of(Session *s, const Job *j) {
   uint64_t h = 0xCBF29CE484222325u;
   if (j->program) {
-    for (uint32_t i = 0; i < j->program->modules.len; i++) {
-      const Module *m = &j->program->modules.at[i];
+    vec_each(const Module, m, j->program->modules)
       if (!m->prelude) h = hash_text(h, m->file->src->bytes, m->file->src->len);
-    }
     return hash_text(h, j->program->file->src->bytes, j->program->file->src->len);
   }
   Buf b = buf_new(s->arena);

@@ -18,8 +18,7 @@ static double value_of(const Job *j, const Expr *e) {
 
 static double region_points(const Job *j, const EinRegion *r) {
   double all = 0;
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
+  vec_each_of(const EinNode, n, r->nodes) {
     double points = n->kind == EIN_VERTEX ? 1 : 0;
     for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_out + n->sum->n_red; k++)
       points *= value_of(j, n->bound[k]);
@@ -68,8 +67,7 @@ static bool index_of(Look *w, const Expr *e, int64_t *out) {
 /* A loop whose ends are data counts once: the segments of all rows make up the data. */
 static double steps_of(Look *w, const LoopBody *body) {
   double all = 0;
-  for (uint32_t i = 0; i < body->len; i++) {
-    const LoopStmt *s = body->at[i];
+  vec_each_of(const LoopStmt, s, *body) {
     int64_t lo, hi;
     all++;
     if (s->kind == LOOP_INDEX) w->unknown[s->var] = !index_of(w, s->lo, &w->value[s->var]);

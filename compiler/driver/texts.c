@@ -36,8 +36,7 @@ static EinGraph *graph_of_tasks(Session *s, const TaskGraph *t) {
   EinGraph *g = graph_new(s->arena, s->strings, t->exprs);
   AxisLabels labels = axis_labels(s->arena, t, NULL);
   for (uint32_t i = t->mesh.n; i < t->dims.len; i++) vec_push(s->arena, g->dims, t->dims.at[i]);
-  for (uint32_t i = 0; i < t->inputs.len; i++) {
-    const TaskArgument *x = &t->inputs.at[i];
+  vec_each(const TaskArgument, x, t->inputs) {
     const TaskBuffer *b = &t->buffers.at[x->buffer];
     const Expr **dim = whole_of(s, t, b);
     EinNode *fallback = x->optional ? tensor_vertex(g, b->dtype, b->rank, dim, labels.of[b->id], b->place) : NULL;
@@ -61,14 +60,12 @@ static const Expr **numbers(Session *s, uint32_t n, const int64_t *x) {
 
 static EinGraph *graph_of_relations(Session *s, const Algebra *p) {
   EinGraph *g = graph_new(s->arena, s->strings, s->exprs);
-  for (uint32_t i = 0; i < p->inputs.len; i++) {
-    const AlgNode *x = p->inputs.at[i];
+  vec_each_of(const AlgNode, x, p->inputs) {
     int64_t *extent = NEW_ARRAY(s->arena, int64_t, x->type.rank + 1);
     rel_extents(s->arena, &x->type, extent);
     graph_input(g, x->name, x->type.dtype, x->type.rank, numbers(s, x->type.rank, extent), false)->place = x->place;
   }
-  for (uint32_t i = 0; i < p->outputs.len; i++) {
-    const AlgOutput *x = &p->outputs.at[i];
+  vec_each(const AlgOutput, x, p->outputs) {
     EinNode *n = tensor_vertex(g, x->node->type.dtype, x->rank, numbers(s, x->rank, x->extent), NULL, x->node->place);
     vec_push(s->arena, g->outputs, ((EinOutput){x->name, n}));
   }

@@ -40,8 +40,7 @@ static Str free_name(Exprs *p, Str name) {
 }
 
 const Extern *extern_add(Exprs *p, const Extern *x) {
-  for (uint32_t k = 0; k < p->externs.len; k++) {
-    const Extern *old = p->externs.at[k];
+  vec_each_of(const Extern, old, p->externs) {
     bool called = str_same(old->name, x->name) ||
         (strncmp(old->name->s, x->name->s, x->name->len) == 0 && old->name->s[x->name->len] == '~');
     if (called && alike(old, x)) return old;

@@ -43,14 +43,10 @@ static void arguments_find(ein_function *f) {
   const EinGraph *g = f->job.graph;
   f->in = NEW_ARRAY(f->s->arena, ein_argument, g->inputs.len + 1);
   f->out = NEW_ARRAY(f->s->arena, ein_argument, g->outputs.len + 1);
-  for (uint32_t i = 0; i < g->inputs.len; i++) {
-    const EinNode *n = g->inputs.at[i];
+  vec_each_of(const EinNode, n, g->inputs)
     f->in[f->n_in++] = argument(n->name->s, n->dtype, n->rank, n->fallback != NULL, n->param);
-  }
-  for (uint32_t i = 0; i < g->outputs.len; i++) {
-    const EinOutput *o = &g->outputs.at[i];
+  vec_each(const EinOutput, o, g->outputs)
     f->out[f->n_out++] = argument(o->name->s, o->node->dtype, o->node->rank, false, false);
-  }
 }
 
 static Leave words_take(ein_function *f, size_t n, const char *const *word) {
@@ -168,8 +164,7 @@ const ein_argument *ein_function_outputs(const ein_function *f, int *n) {
 static bool reads(const Expr *e, unsigned has) { return e && e->has & has; }
 
 static bool region_steady(const EinRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
+  vec_each_of(const EinNode, n, r->nodes) {
     if (n->kind == EIN_REPEAT && (n->body->stop || !n->body->turns || !region_steady(n->body))) return false;
     if (n->kind != EIN_VERTEX) continue;
     const EinSum *s = n->sum;

@@ -84,8 +84,7 @@ static const char *statement_word(StmtKind k) {
 }
 
 static void module_dims(ModuleReader *r, const AstStmt *s) {
-  for (uint32_t i = 0; i < s->decls.len; i++) {
-    const AstDecl *d = &s->decls.at[i];
+  vec_each(const AstDecl, d, s->decls) {
     if (d->e) continue;
     Diag *g =
         diag_add(r->f->diags, D_E044, d->span, "dim %s of a module has no value", d->name.s->s);
@@ -95,8 +94,7 @@ static void module_dims(ModuleReader *r, const AstStmt *s) {
 
 static void module_check(ModuleReader *r, const AstFile *file) {
   Diag *g = NULL; /* one for all */
-  for (uint32_t i = 0; i < file->stmts.len; i++) {
-    const AstStmt *s = file->stmts.at[i];
+  vec_each_of(const AstStmt, s, file->stmts) {
     if (s->kind == STMT_DIM)
       module_dims(r, s);
     else if (s->kind == STMT_DEF || s->kind == STMT_MONOID || s->kind == STMT_EXTERN || s->kind == STMT_USE)

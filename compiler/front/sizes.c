@@ -5,8 +5,7 @@
 #include "front.h"
 
 static const AstDecl *input_find(const Program *p, Str name, const AstStmt **stmt) {
-  for (uint32_t i = 0; i < p->file->stmts.len; i++) {
-    const AstStmt *s = p->file->stmts.at[i];
+  vec_each_of(const AstStmt, s, p->file->stmts) {
     if (s->kind != STMT_INPUT && s->kind != STMT_PARAM) continue;
     for (uint32_t k = 0; k < s->decls.len; k++)
       if (s->decls.at[k].name.s == name) {
@@ -106,8 +105,7 @@ static bool size_of(const Sizes *z, const Ast *e, int64_t *out) {
 }
 
 static void sizes_of_file(Sizes *z, const AstFile *file) {
-  for (uint32_t i = 0; i < file->stmts.len; i++) {
-    const AstStmt *s = file->stmts.at[i];
+  vec_each_of(const AstStmt, s, file->stmts) {
     for (uint32_t k = 0; s->kind == STMT_DIM && k < s->decls.len; k++) {
       const AstDecl *d = &s->decls.at[k];
       int64_t value;

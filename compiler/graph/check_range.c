@@ -65,8 +65,7 @@ static void check_region(Check *c, const EinRegion *r) {
     vec_push(c->q.arena, c->turns, bound);
     vec_push(c->q.arena, c->turn, r->turn);
   }
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
+  vec_each_of(const EinNode, n, r->nodes) {
     if (n->kind == EIN_VERTEX) check_vertex(c, n);
     if (n->kind == EIN_REPEAT) check_region(c, n->body);
   }

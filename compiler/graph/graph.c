@@ -39,8 +39,7 @@ const EinSum *graph_sum(EinGraph *g, const EinSum *s) {
 }
 
 const Monoid *graph_monoid(EinGraph *g, const Monoid *m) {
-  for (uint32_t i = 0; i < g->monoids.len; i++) {
-    const Monoid *x = g->monoids.at[i];
+  vec_each_of(const Monoid, x, g->monoids) {
     if (x->name == m->name && x->dtype == m->dtype && x->combine == m->combine &&
         x->identity == m->identity)
       return x;

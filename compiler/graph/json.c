@@ -172,8 +172,7 @@ static void put_head(Json *j, const EinGraph *g) {
   json_end(j, ']');
   put_externs(j, g->exprs);
   json_array(j, "monoids");
-  for (uint32_t i = 0; i < g->monoids.len; i++) {
-    const Monoid *m = g->monoids.at[i];
+  vec_each_of(const Monoid, m, g->monoids) {
     json_object(j, NULL);
     json_name(j, "name", m->name);
     json_str(j, "dtype", dtype_name(m->dtype));

@@ -31,8 +31,7 @@ static void object_take(MachineReader *r, const JsonValue *v, const char *what, 
     wrong(r, v->span, what, words(r, "expected an object, not ", json_kind_name(v->kind)));
     return;
   }
-  for (uint32_t i = 0; i < v->members.len; i++) {
-    const JsonMember *m = &v->members.at[i];
+  vec_each(const JsonMember, m, v->members) {
     const Field *f = fields;
     while (f->name && strcmp(f->name, m->name) != 0) f++;
     if (!f->name) wrong(r, m->span, words(r, what, ""), arena_printf(r->arena, "there is no member \"%s\"", m->name));
@@ -104,8 +103,7 @@ static const Field rate_fields[] = {
 static void rates_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   MachineLevel *l = to;
   (void)f;
-  for (uint32_t i = 0; i < v->members.len; i++) {
-    const JsonMember *m = &v->members.at[i];
+  vec_each(const JsonMember, m, v->members) {
     DType t;
     if (!dtype_find(m->name, strlen(m->name), &t))
       wrong(r, m->span, "operations_per_second", arena_printf(r->arena, "there is no dtype %s", m->name));

@@ -282,16 +282,13 @@ static bool region_add(Builder *b, const EinRegion *r);
 
 static bool repeat_add(Builder *b, const EinRegion *r) {
   if (!region_add(b, r)) return false;
-  for (uint32_t i = 0; i < r->states.len; i++) {
-    const EinState *s = &r->states.at[i];
+  vec_each(const EinState, s, r->states)
     if (s->next != s->node && !state_put(b, &b->g->vertices.at[b->vertex[s->node->id]], s->next)) return false;
-  }
   return true;
 }
 
 static bool region_add(Builder *b, const EinRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
+  vec_each_of(const EinNode, n, r->nodes) {
     bool ok = true;
     if (!b->needed[n->id]) continue;
     if (n->kind == EIN_VERTEX) ok = vertex_add(b, n);
@@ -352,13 +349,11 @@ static bool kept_find(Builder *b, const EinGraph *g) {
 /* A name that several share goes to the state, if there is one: its first and next values have the same name. */
 static void names_give(PartGraph *g) {
   Map states = map_new(g->arena), others = map_new(g->arena);
-  for (uint32_t i = 0; i < g->vertices.len; i++) {
-    PartVertex *v = &g->vertices.at[i];
+  vec_each(PartVertex, v, g->vertices) {
     Map *same = v->node->kind == EIN_STATE ? &states : &others;
     if (v->node->name) map_put(same, v->node->name, map_find(same, v->node->name) ? (void *)g : v);
   }
-  for (uint32_t i = 0; i < g->vertices.len; i++) {
-    PartVertex *v = &g->vertices.at[i];
+  vec_each(PartVertex, v, g->vertices) {
     const void *owner = v->node->name ? map_find(&states, v->node->name) : NULL;
     if (!owner && v->node->name) owner = map_find(&others, v->node->name);
     v->name = owner == v ? v->node->name->s : arena_printf(g->arena, "%%%u", v->node->id);

@@ -29,8 +29,7 @@ double part_points(const PartVertex *v, const uint32_t *d) {
 double part_join(const PartVertex *v, const uint32_t *d) {
   double calls = 1, all = 0;
   for (uint32_t l = 0; l < v->n_label; l++) calls *= d[l];
-  for (uint32_t i = 0; i < v->reads.len; i++) {
-    const PartRead *r = &v->reads.at[i];
+  vec_each(const PartRead, r, v->reads) {
     double n = r->call ? 1 : 0;
     for (uint32_t k = 0; k < r->rank; k++) n *= part_block(r->extent[k], r->label[k] < 0 ? 1 : d[r->label[k]]);
     all += n;
@@ -77,10 +76,8 @@ double part_repartition(const PartRead *r, const uint32_t *d, const uint32_t *dz
 PartCost part_cost_vertex(const PartGraph *g, uint32_t vertex, const uint32_t *const *d) {
   const PartVertex *v = &g->vertices.at[vertex];
   PartCost c = {.join = v->times * part_join(v, d[vertex]), .aggregate = v->times * part_aggregate(v, d[vertex])};
-  for (uint32_t i = 0; i < v->reads.len; i++) {
-    const PartRead *r = &v->reads.at[i];
+  vec_each(const PartRead, r, v->reads)
     if (r->from >= 0) c.repartition += r->times * part_repartition(r, d[vertex], d[r->from]);
-  }
   c.all = c.join + c.aggregate + c.repartition;
   return c;
 }

@@ -34,8 +34,7 @@ void plan_print(Buf *out, const Plan *p) {
   if (p->meshed) buf_str(out, "mesh");
   for (uint32_t k = 0; p->meshed && k < p->mesh.n; k++) buf_printf(out, " %u", p->mesh.size[k]);
   if (p->meshed) buf_char(out, '\n');
-  for (uint32_t i = 0; i < p->vertices.len; i++) {
-    const PlanVertex *v = &p->vertices.at[i];
+  vec_each(const PlanVertex, v, p->vertices) {
     buf_str(out, v->pin ? "pin " : "vertex ");
     name_print(out, v->name);
     for (uint32_t k = 0; k < v->cuts.len; k++) cut_print(out, &v->cuts.at[k]);

@@ -141,8 +141,7 @@ static double largest(int64_t extent, uint32_t n) {
 double seconds_kernels(const Seconds *s, const PartVertex *v, uint32_t vertex, const uint32_t *count) {
   double points = part_points(v, count), result = dtype_size(v->node->dtype), bytes = 0;
   for (uint32_t l = 0; l < v->n_out; l++) result *= largest(v->extent[l], count[l]);
-  for (uint32_t k = 0; k < v->reads.len; k++) {
-    const PartRead *r = &v->reads.at[k];
+  vec_each(const PartRead, r, v->reads) {
     double block = 1;
     for (uint32_t d = 0; d < r->rank; d++) block *= largest(r->extent[d], r->label[d] < 0 ? 1 : count[r->label[d]]);
     if (r->call) bytes += dtype_size(r->node->dtype) * (points < block ? points : block); /* each point reads one */

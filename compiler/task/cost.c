@@ -50,8 +50,7 @@ bool cost_size(Arena *a, const CostDims *dims, const Expr *e, int64_t *out) {
 }
 
 static bool dims_known(Costs *c, CostError *e) {
-  for (uint32_t i = 0; i < c->t->dims.len; i++) {
-    const Dim *d = &c->t->dims.at[i];
+  vec_each(const Dim, d, c->t->dims) {
     int64_t v = d->value;
     *e = (CostError){.kind = COST_NO_VALUE, .dim = d->name};
     if (!d->known && !c->dims->dim(c->dims->ctx, d->name, &v)) return false;
@@ -267,8 +266,7 @@ typedef struct Writer { const TaskStage *stage; uint32_t n; } Writer;
 
 /* Finds the stages that write a buffer; one that an exchange changes counts as written several times. */
 static void writers(const Tasks *list, uint32_t buffer, Writer *w) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     for (uint32_t s = 0; s < k->stages.len; s++) {
       if (k->stages.at[s].buffer != (int32_t)buffer) continue;
       w->stage = &k->stages.at[s];

@@ -16,8 +16,7 @@ static const Expr *value_of(const Tasks *list, uint32_t buffer) {
 
 /* times[step]: how often the kernel of that step runs. NULL: this depends on data, or on an outer turn. */
 static void times_of(const TaskGraph *t, const Tasks *list, const Expr *outer, const Expr **times) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     if (k->kind == TASK_KERNEL) times[k->step] = outer;
     if (k->kind != TASK_REPEAT) continue;
     bool known = outer && k->stop < 0; /* if it may stop early, data decide the number of turns */
@@ -78,8 +77,7 @@ static const Expr *stage_flops(Arena *a, Exprs *p, const TaskStage *s) {
 /* For a run that is given all inputs, so that no default is computed. NULL where a loop's turns are not known. */
 static const Expr *list_flops(Arena *a, const TaskGraph *t, const Tasks *list, const Expr *const *times) {
   const Expr *sum = expr_int(t->exprs, DT_I64, 0), *inner;
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     if (k->unless >= 0) continue;
     for (uint32_t s = 0; s < k->stages.len; s++) {
       const Expr *one = stage_flops(a, t->exprs, &k->stages.at[s]);

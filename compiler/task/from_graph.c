@@ -211,8 +211,7 @@ typedef struct Later { const EinNode *node; uint32_t to, turn; } Later; /* copie
 typedef VEC(Later) Laters;
 
 static void states_start(Maker *m, const EinRegion *r, Task *k, Laters *later) {
-  for (uint32_t i = 0; i < r->states.len; i++) {
-    const EinState *s = &r->states.at[i];
+  vec_each(const EinState, s, r->states) {
     uint32_t now = buffer_new(m, BUF_WORK, s->node, s->node->name);
     copy_make(m, s->init, now, 0, 0, s->node->place, NONE);
     m->held[s->node->id].buffer = (int32_t)now;
@@ -284,8 +283,7 @@ static void node_make(Maker *m, EinNode *n) {
 }
 
 static void list_make(Maker *m, const EinRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    EinNode *n = r->nodes.at[i];
+  vec_each_of(EinNode, n, r->nodes) {
     if (m->held[n->id].needed) node_make(m, n);
     else if (n->kind == EIN_INPUT) input_make(m, n);
     for (uint32_t k = 0; r == m->g->top && k < m->g->asserts.len; k++) { /* an assert comes as early as possible */

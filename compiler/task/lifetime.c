@@ -12,8 +12,7 @@ typedef struct Walk {
 } Walk;
 
 static uint32_t number(Tasks *list, uint32_t step) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+  vec_each_of(Task, k, *list) {
     k->step = k->end = step++;
     if (k->kind == TASK_REPEAT) {
       step = number(&k->body, step);
@@ -28,8 +27,7 @@ static void touch(Walk *w, uint32_t buffer, uint32_t step) {
   if (!s->seen) *s = (Life){step, step, true};
   if (step < s->first) s->first = step;
   if (step > s->last) s->last = step;
-  for (uint32_t i = 0; i < w->around.len; i++) {
-    const Task *k = w->around.at[i];
+  vec_each_of(const Task, k, w->around) {
     if (s->first >= k->step) continue;
     if (k->end > s->last) s->last = k->end;
     break;
@@ -37,8 +35,7 @@ static void touch(Walk *w, uint32_t buffer, uint32_t step) {
 }
 
 static void touch_kernel(Walk *w, const Task *k) {
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    const TaskStage *s = &k->stages.at[i];
+  vec_each(const TaskStage, s, k->stages) {
     for (uint32_t j = 0; j < s->sum->n_slot; j++)
       if (!s->slot[j].kept) touch(w, s->slot[j].index, k->step);
     if (s->buffer >= 0) touch(w, (uint32_t)s->buffer, k->step);
@@ -63,8 +60,7 @@ static void touch_repeat(Walk *w, const Task *k) {
 }
 
 static void touch_list(Walk *w, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     switch (k->kind) {
     case TASK_FETCH:
     case TASK_KERNEL: touch_kernel(w, k); break;
@@ -100,8 +96,7 @@ static bool unite(Walk *w, uint32_t a, uint32_t b) {
 
 static bool unite_list(Walk *w, const Tasks *list) {
   bool changed = false;
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     for (uint32_t j = 0; j < k->exchange.len; j++)
       changed |= unite(w, k->exchange.at[j].now, k->exchange.at[j].next);
     if (k->kind == TASK_REPEAT) changed |= unite_list(w, &k->body);

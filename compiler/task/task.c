@@ -63,8 +63,7 @@ bool task_touches(const TaskGraph *t, const Task *k, uint32_t buffer) {
 }
 
 bool task_may_pass(const TaskGraph *t, const Task *kernel, const Task *x) {
-  for (uint32_t i = 0; i < kernel->stages.len; i++) {
-    const TaskStage *s = &kernel->stages.at[i];
+  vec_each(const TaskStage, s, kernel->stages) {
     for (uint32_t j = 0; j < s->sum->n_slot; j++)
       if (!s->slot[j].kept && task_writes(t, x, s->slot[j].index)) return false;
     if (s->buffer >= 0 && task_touches(t, x, (uint32_t)s->buffer)) return false;
@@ -74,8 +73,7 @@ bool task_may_pass(const TaskGraph *t, const Task *kernel, const Task *x) {
 
 uint32_t tasks_touching(const TaskGraph *t, const Tasks *list, uint32_t buffer) {
   uint32_t n = 0;
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     if (k->kind == TASK_REPEAT && task_touches(t, k, buffer)) {
       n += tasks_touching(t, &k->body, buffer);
       n += k->buffer == buffer || k->stop == (int64_t)buffer || k->turns == (int64_t)buffer;
@@ -140,8 +138,7 @@ double task_buffer_bytes(const TaskGraph *t, uint32_t buffer) {
 }
 
 bool task_fetched(const Tasks *list, uint32_t buffer) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     if (k->kind == TASK_FETCH && vec_last(k->stages).buffer == (int64_t)buffer) return true;
     if (task_fetched(&k->body, buffer)) return true;
   }
@@ -149,16 +146,14 @@ bool task_fetched(const Tasks *list, uint32_t buffer) {
 }
 
 void task_buffers_used(const Tasks *list, bool *used) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     if (!task_has_stages(k)) used[k->buffer] = true;
     if (k->kind == TASK_MOVE) used[k->from] = true;
     if (task_moves_places(k)) used[k->place_from] = used[k->place_to] = true;
     if (k->stop >= 0) used[k->stop] = true;
     if (k->turns >= 0) used[k->turns] = true;
     for (uint32_t j = 0; j < k->exchange.len; j++) used[k->exchange.at[j].now] = used[k->exchange.at[j].next] = true;
-    for (uint32_t j = 0; j < k->stages.len; j++) {
-      const TaskStage *s = &k->stages.at[j];
+    vec_each(const TaskStage, s, k->stages) {
       if (s->buffer >= 0) used[s->buffer] = true;
       for (uint32_t m = 0; m < s->sum->n_slot; m++)
         if (!s->slot[m].kept) used[s->slot[m].index] = true;

@@ -237,8 +237,7 @@ static void nodes_number(Run *r, const AlgRegion *g) {
 
 /* Links each node to the user after which it is dropped. States, and what changes them, stay to the end of the turn. */
 static void drops_link(Run *r, const AlgRegion *g) {
-  for (uint32_t i = 0; i < g->nodes.len; i++) {
-    const AlgNode *n = g->nodes.at[i];
+  vec_each_of(const AlgNode, n, g->nodes) {
     Held *h = held_of(r, n);
     if (n->kind == ALG_REPEAT) drops_link(r, n->body);
     if (!h->needed || h->last >= g->nodes.len || n->kind == ALG_STATE) continue;
@@ -265,8 +264,7 @@ static void need_all(Run *r) {
 static bool asserts_check(Run *r) {
   const AlgAssert *first = NULL;
   uint32_t failed = 0;
-  for (uint32_t i = 0; i < r->program->asserts.len; i++) {
-    const AlgAssert *a = &r->program->asserts.at[i];
+  vec_each(const AlgAssert, a, r->program->asserts) {
     int64_t x = 0;
     if (!run_scalar(r, a->node, a->node, &x)) return false;
     if (!x && !failed++) first = a;
@@ -355,8 +353,7 @@ static bool output_make(Run *r, const AlgOutput *o, AlgArray *out) {
 /* Sites and keys are enumerated, so they must be few. */
 static bool sizes_fit(Run *r, const AlgRegion *g, uint32_t depth) {
   if (depth > EVAL_DEPTH) return run_fail(r, g->repeat, "is in more than %d others", EVAL_DEPTH);
-  for (uint32_t i = 0; i < g->nodes.len; i++) {
-    const AlgNode *n = g->nodes.at[i];
+  vec_each_of(const AlgNode, n, g->nodes) {
     if (n->kind == ALG_REPEAT && !sizes_fit(r, n->body, depth + 1)) return false;
     if (n->kind == ALG_REPEAT) continue;
     if (n->type.n_key > REL_KEYS || rel_keys(&n->type) * (double)r->sites > (double)ALG_KEYS_TOLD * 16)

@@ -13,8 +13,7 @@ struct Loop {
 /* ---- states --------------------------------------------------------------------------------------------- */
 
 static bool states_start(Run *r, const AlgRegion *g) {
-  for (uint32_t i = 0; i < g->states.len; i++) {
-    const AlgState *s = &g->states.at[i];
+  vec_each(const AlgState, s, g->states) {
     Held *h = held_of(r, s->node);
     held_empty(r, h);
     shelf_use(h, held_of(r, s->init)->shelf);

@@ -168,8 +168,7 @@ typedef struct Found {
 } Found;
 
 static void region_find(Arena *a, const AlgRegion *r, Found *f) {
-  for (uint32_t k = 0; k < r->nodes.len; k++) {
-    AlgNode *n = r->nodes.at[k];
+  vec_each_of(AlgNode, n, r->nodes) {
     if (n->kind == ALG_REPEAT) region_find(a, n->body, f);
     if (n->kind == ALG_JOIN) vec_push(a, f->joins, n);
     for (uint32_t i = 0; i < n->n_operand; i++) vec_push(a, f->reads, ((Read){n->operand[i].node, n}));

@@ -127,8 +127,7 @@ static bool repeat_refit(Refit *r, AlgNode *n) {
   AlgRegion *x = n->body;
   if (!read_fits(r, x->bound, true, "a bound") || !region_refit(r, x) || !read_fits(r, x->stop, true, "a stop"))
     return false;
-  for (uint32_t k = 0; k < x->states.len; k++) {
-    const AlgState *s = &x->states.at[k];
+  vec_each(const AlgState, s, x->states) {
     if (!placement_equal(&r->p->mesh, &s->node->at, &s->next->at))
       return buf_str(r->why, "a state would wander"), false;
     if (!read_fits(r, s->next, false, "a state")) return false;
@@ -166,8 +165,7 @@ bool algebra_reinfer(Algebra *p, AlgNode *changed, const Placement *was, Buf *wh
   marks_clear(p->top);
   refit_meet(&r, changed, was);
   bool ok = program_refit(&r);
-  for (uint32_t k = 0; k < r.met.len; k++) {
-    AlgNode *n = r.met.at[k];
+  vec_each_of(AlgNode, n, r.met) {
     if (!ok && n != changed) n->at = *(const Placement *)n->mark;
     n->mark = NULL;
   }
@@ -208,8 +206,7 @@ static void sweep_repeat(Sweep *s, AlgNode *repeat) {
 
 static void sweep_region(Algebra *p, AlgRegion *x) {
   uint32_t n = 0;
-  for (uint32_t k = 0; k < x->nodes.len; k++) {
-    AlgNode *node = x->nodes.at[k];
+  vec_each_of(AlgNode, node, x->nodes) {
     if (!node->mark) continue;
     node->mark = NULL;
     x->nodes.at[n++] = node;

@@ -192,8 +192,7 @@ bool cost_find(Sim *s, const AlgNode *n) {
 }
 
 static void readers_find(Sim *s, const AlgRegion *r, bool *other) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
+  vec_each_of(const AlgNode, n, r->nodes) {
     if (n->kind == ALG_REPEAT) readers_find(s, n->body, other);
     for (uint32_t k = 0; k < n->n_operand; k++) {
       const AlgNode *of = n->operand[k].node;

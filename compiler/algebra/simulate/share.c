@@ -9,8 +9,7 @@
 typedef struct Readers { const AlgNode **one; bool *other; } Readers;
 
 static void readers_find(Readers *r, const AlgRegion *in) {
-  for (uint32_t i = 0; i < in->nodes.len; i++) {
-    const AlgNode *n = in->nodes.at[i];
+  vec_each_of(const AlgNode, n, in->nodes) {
     if (n->kind == ALG_REPEAT) readers_find(r, n->body);
     for (uint32_t k = 0; k < n->n_operand; k++) {
       const AlgNode *of = n->operand[k].node;
@@ -110,8 +109,7 @@ static void given_find(Sim *s, const AlgNode *move) {
 }
 
 static void ways_of(Sim *s, const Readers *r, const AlgRegion *in) {
-  for (uint32_t i = 0; i < in->nodes.len; i++) {
-    const AlgNode *n = in->nodes.at[i];
+  vec_each_of(const AlgNode, n, in->nodes) {
     if (n->kind == ALG_REPEAT) ways_of(s, r, n->body);
     if (n->kind == ALG_MOVE) parts_find(s, r, n);
     if (n->kind == ALG_MOVE) given_find(s, n);

@@ -51,8 +51,7 @@ static void wait_for(Making *m, Numbers *of, const AlgNode *n) {
 static void wait_for_body(Making *m, Numbers *of, const AlgRegion *body) {
   for (uint32_t i = 0; i < body->states.len; i++) wait_for(m, of, body->states.at[i].init);
   wait_for(m, of, body->bound);
-  for (uint32_t i = 0; i < body->nodes.len; i++) {
-    const AlgNode *n = body->nodes.at[i];
+  vec_each_of(const AlgNode, n, body->nodes) {
     for (uint32_t k = 0; k < n->n_operand; k++) wait_for(m, of, n->operand[k].node);
     if (n->kind == ALG_REPEAT) wait_for_body(m, of, n->body);
   }
@@ -153,8 +152,7 @@ static void ops_make(Making *m, uint32_t turns) {
     m->before = m->now;
     m->now = NEW_ARRAY(m->s->arena, Numbers, all);
     uint32_t from = m->op.len;
-    for (uint32_t i = 0; i < m->region->nodes.len; i++) {
-      const AlgNode *n = m->region->nodes.at[i];
+    vec_each_of(const AlgNode, n, m->region->nodes) {
       if (m->s->of[n->id] < 0) op_add(m, n, t);
       if (m->s->of[n->id] == (int32_t)n->id) panels_add(m, n, t);
     }
@@ -190,8 +188,7 @@ static void panel_costs(Sim *s, const AlgNode *n) {
 }
 
 static bool costs_find(Sim *s, const AlgRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
+  vec_each_of(const AlgNode, n, r->nodes) {
     if (!(n->kind == ALG_REPEAT ? turns_find(s, n) : cost_find(s, n))) return false;
     if (s->of[n->id] >= 0) panel_costs(s, n);
   }
@@ -214,8 +211,7 @@ static void between_mark(Sim *s, const AlgNode *from, int32_t join) {
 
 /* Which nodes are done in panels: joins and moves, as tasks do them, and what is between them and after a move. */
 static void panels_find(Sim *s, const AlgRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
+  vec_each_of(const AlgNode, n, r->nodes) {
     int32_t of = s->tasks[n->id].of;
     if (n->kind == ALG_REPEAT) panels_find(s, n->body);
     if (of < 0) continue;

@@ -307,8 +307,7 @@ static void print_head(Printer *p) {
 }
 
 static void print_foot(Printer *p) {
-  for (uint32_t i = 0; i < p->g->outputs.len; i++) {
-    const AlgOutput *o = &p->g->outputs.at[i];
+  vec_each(const AlgOutput, o, p->g->outputs) {
     buf_str(p->out, "output ");
     word_print(p->out, o->name);
     buf_str(p->out, " [");

@@ -131,8 +131,7 @@ static void flops_count(Bench *b) {
   CostError error;
   if (!task_flops(b->j->loops->tasks)) return; /* data decide how often loops turn */
   if (!task_cost(b->s->arena, b->j->loops->tasks, &dims, &cost, &error)) return;
-  for (uint32_t i = 0; i < cost.tasks.len; i++) {
-    const TaskCost *x = &cost.tasks.at[i];
+  vec_each(const TaskCost, x, cost.tasks) {
     if (!x->depth && x->task->unless < 0) b->flops += (double)x->once.flops; /* inputs are not made again */
   }
 }

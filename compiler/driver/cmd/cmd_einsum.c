@@ -243,10 +243,8 @@ static Leave terms_expand(Einsum *e) {
         e->text, e->dots, e->dots == 1 ? "is" : "es");
   for (uint32_t i = 0; i < e->dots; i++)
     vec_push(e->s->arena, e->label, ((Label){.name = arena_printf(e->s->arena, "d%u", i)}));
-  for (uint32_t i = 0; i < e->in.len; i++) {
-    Operand *o = &e->in.at[i];
+  vec_each(Operand, o, e->in)
     term_expand(e, &o->term, o->info.has_shape ? (uint32_t)o->info.ndim - o->term.said.len : e->dots);
-  }
   term_expand(e, &e->out, e->dots);
   return LEAVE_OK;
 }

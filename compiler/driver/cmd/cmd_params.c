@@ -24,8 +24,7 @@ typedef VEC(ParamRow) ParamRows;
 
 static void rows_declare(Session *s, const Job *j, const Checkpoint *c, ParamRows *rows) {
   const AstFile *f = j->program->file;
-  for (uint32_t i = 0; i < f->stmts.len; i++) {
-    const AstStmt *st = f->stmts.at[i];
+  vec_each_of(const AstStmt, st, f->stmts) {
     for (uint32_t k = 0; st->kind == STMT_PARAM && k < st->decls.len; k++) {
       const AstDecl *d = &st->decls.at[k];
       ParamRow r = {.bound = bound_new(s, j, c, d->name.s, d->items.len),
@@ -90,8 +89,7 @@ static void rows_print(Session *s, const ParamRows *rows, const Checkpoint *c, B
   TableRow head = {.cell = {"param", "is", "stored as", "of shape", "tensors", "state"}, .tail = ""};
   uint32_t left = 0;
   vec_push(s->arena, t.rows, head);
-  for (uint32_t i = 0; i < rows->len; i++) {
-    const ParamRow *r = &rows->at[i];
+  vec_each(const ParamRow, r, *rows) {
     TableRow row = {
         .cell = {r->bound->param->s, shape_text(s->arena, r), shown(s->arena, r->bound->how->text->s),
             stored_text(s->arena, r), arena_printf(s->arena, "%lld", (long long)r->tensors), state_text[r->state]},

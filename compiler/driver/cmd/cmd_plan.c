@@ -37,8 +37,7 @@ static CostDims dims_of(const Report *p) {
 static Leave dims_said(const Report *p) {
   Buf missing = buf_new(p->s->arena), words = buf_new(p->s->arena);
   uint32_t n = 0;
-  for (uint32_t i = 0; i < p->t->dims.len; i++) {
-    const Dim *d = &p->t->dims.at[i];
+  vec_each(const Dim, d, p->t->dims) {
     int64_t v;
     if (d->known || job_dim(p->j, d->name, &v)) continue;
     buf_printf(&missing, "%s%s", n++ ? ", " : "", d->name->s);
@@ -196,8 +195,7 @@ static Table table_of(const Report *p) {
   Arena *a = p->s->arena;
   Table t = {.columns = COLUMNS, .clipped = COL_WHAT, .left = 1u << COL_WHAT | 1u << COL_LINE};
   vec_push(a, t.rows, ((TableRow){.cell = {"step", "equation", "flops", "in", "out", "line"}, .tail = ""}));
-  for (uint32_t i = 0; i < p->cost.tasks.len; i++) {
-    const TaskCost *x = &p->cost.tasks.at[i];
+  vec_each(const TaskCost, x, p->cost.tasks) {
     const char *what = NULL;
     if (x->task->kind == TASK_KERNEL) kernel_rows(p, x, &t);
     if (x->task->kind == TASK_ZERO) what = arena_printf(a, "%s = 0", buffer_name(p, x->task->buffer));

@@ -305,8 +305,7 @@ static Leave externs_open(Session *s, const Compiler *c, const Exprs *p, void **
 static bool calls(const Expr *e) { return e && (e->has & HAS_CALL); }
 
 static bool region_calls(const EinRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
+  vec_each_of(const EinNode, n, r->nodes) {
     const EinSum *x = n->sum;
     if (x && (calls(x->body) || calls(x->where) || calls(x->domain))) return true;
     if (x && x->reducer == RED_MONOID && calls(x->monoid->combine)) return true;

@@ -29,8 +29,7 @@ bool bound_counts(const Bound *b, uint32_t axis) {
 
 Str bound_name(Session *s, const Bound *b, const int64_t *at) {
   Buf name = buf_new(s->arena);
-  for (uint32_t i = 0; i < b->how->name.len; i++) {
-    const AstNamePart *part = &b->how->name.at[i];
+  vec_each(const AstNamePart, part, b->how->name) {
     if (part->text) buf_str(&name, part->text->s);
     else buf_printf(&name, "%lld", (long long)(at[part->axis] + part->plus));
   }
@@ -53,8 +52,7 @@ static bool number_take(const char **at, int64_t *out) {
 /* Whether this is one of the param's names; and if so, its place. */
 static bool name_matches(const Bound *b, const char *name, int64_t *at) {
   for (uint32_t k = 0; k < b->rank; k++) at[k] = -1;
-  for (uint32_t i = 0; i < b->how->name.len; i++) {
-    const AstNamePart *part = &b->how->name.at[i];
+  vec_each(const AstNamePart, part, b->how->name) {
     int64_t v;
     if (part->text) {
       if (strncmp(name, part->text->s, part->text->len) != 0) return false;

@@ -59,8 +59,7 @@ static Leave index_names(Session *s, const char *path, const JsonValue *v, Map *
   Map seen = map_new(s->arena);
   if (!map || map->kind != JSON_OBJECT)
     return index_bad(s, path, "it has no object `weight_map` that says in which file each tensor is");
-  for (uint32_t i = 0; i < map->members.len; i++) {
-    const JsonMember *m = &map->members.at[i];
+  vec_each(const JsonMember, m, map->members) {
     const char *file = m->value->kind == JSON_STRING ? m->value->text : NULL;
     if (!file || !ein_ends_in(file, ".safetensors") || strchr(file, '/'))
       return index_bad(

@@ -15,8 +15,7 @@ static bool defaults_graph(Session *s, const Job *j, const Eval *e, EinGraph *on
   *only = *g;
   memset(&only->outputs, 0, sizeof only->outputs);
   memset(&only->asserts, 0, sizeof only->asserts);
-  for (uint32_t i = 0; i < g->inputs.len; i++) {
-    const EinNode *n = g->inputs.at[i];
+  vec_each_of(const EinNode, n, g->inputs) {
     bool given = !n->fallback;
     for (uint32_t k = 0; k < e->n_input; k++) given |= e->input[k].name == n->name;
     if (!given) vec_push(s->arena, only->outputs, ((EinOutput){n->name, n->fallback}));

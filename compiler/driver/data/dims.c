@@ -6,8 +6,7 @@
 typedef VEC(Str) Names;
 
 static void names_of_file(Session *s, const AstFile *f, Names *out) {
-  for (uint32_t i = 0; i < f->stmts.len; i++) {
-    const AstStmt *st = f->stmts.at[i];
+  vec_each_of(const AstStmt, st, f->stmts) {
     for (uint32_t k = 0; st->kind == STMT_DIM && k < st->decls.len; k++)
       vec_push(s->arena, *out, st->decls.at[k].name.s);
   }

@@ -190,8 +190,7 @@ static Leave params_sizes(Session *s, Job *j, const Givens *given) {
   for (uint32_t i = 0; i < given->len; i++)
     if (given->at[i].bound) vec_push(s->arena, all, given->at[i].bound);
   if (all.len && j->program) bound_sizes(s, j, all.at, all.len);
-  for (uint32_t i = 0; i < given->len; i++) {
-    const Given *g = &given->at[i];
+  vec_each(const Given, g, *given) {
     Buf why = buf_new(s->arena);
     bool none = false; /* of these */
     if (!g->bound || bound_find(s, g->bound, first)) continue;
@@ -237,8 +236,7 @@ Leave dims_of_job(Session *s, const Job *j, Eval *e) {
   Buf missing = buf_new(s->arena);
   const char *first = NULL;
   e->n_dim = 0;
-  for (uint32_t i = 0; i < g->dims.len; i++) {
-    const Dim *d = &g->dims.at[i];
+  vec_each(const Dim, d, g->dims) {
     if (d->known) continue;
     if (job_dim(j, d->name, &dim[e->n_dim].value)) {
       dim[e->n_dim++].name = d->name;

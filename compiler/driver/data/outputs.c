@@ -27,8 +27,7 @@ static bool target_path(Session *s, Target *t, const char *path) {
 static Leave target_add(Session *s, Targets *out, Str name, const char *path) {
   Target t = {.name = name};
   if (!target_path(s, &t, path)) return LEAVE_USAGE;
-  for (uint32_t i = 0; i < out->len; i++) {
-    const Target *o = &out->at[i];
+  vec_each(const Target, o, *out) {
     if (strcmp(o->path, t.path) == 0 && !file_is_device(t.path) &&
         (!ein_ends_in(t.path, ".safetensors") || strcmp(o->key, t.key) == 0))
       return fail(s, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", o->name->s, t.name->s,
@@ -86,8 +85,7 @@ Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out) {
 /* In a file of several tensors an output has the names that the program states for it, unless the command line has
  * one. */
 Leave targets_stored(Session *s, const Job *j, Targets *t) {
-  for (uint32_t i = 0; i < t->len; i++) {
-    Target *x = &t->at[i];
+  vec_each(Target, x, *t) {
     if (!j->program || x->key != x->name->s || !ein_ends_in(x->path, ".safetensors")) continue;
     x->stored = program_stored(j->program, x->name);
     if (x->stored && s->ranks)

@@ -166,8 +166,7 @@ static void repeat_errors(Rounding *r, const EinRegion *body) {
 }
 
 static void region_errors(Rounding *r, const EinRegion *region) {
-  for (uint32_t i = 0; i < region->nodes.len; i++) {
-    const EinNode *n = region->nodes.at[i];
+  vec_each_of(const EinNode, n, region->nodes) {
     if (n->kind == EIN_INPUT) r->of[n->id] = input_error(r, n);
     if (n->kind == EIN_VERTEX) r->of[n->id] = vertex_error(r, n);
     if (n->kind == EIN_FINAL) r->of[n->id] = state_error(r, n->repeat->body, n->index);

@@ -40,8 +40,7 @@ static void boxes_size(Picture *w) {
 static void edges_make(Picture *w) {
   const GraphPicture *p = w->p;
   bool *read = NEW_ARRAY(w->d.arena, bool, p->boxes.len + 1);
-  for (uint32_t i = 0; i < p->arrows.len; i++) {
-    const GraphArrow *a = &p->arrows.at[i];
+  vec_each(const GraphArrow, a, p->arrows) {
     LayoutEdge e = {.from = a->from, .to = a->to, .back = a->dashed && !is_repeat(&p->boxes.at[a->to])};
     read[a->from] |= !e.back;
     vec_push(w->d.arena, w->d.l.edges, e);

@@ -37,8 +37,7 @@ static void layers_find(Layers *w) {
            *first = NEW_ARRAY(w->arena, uint32_t, n + 1);
   bool *reads = NEW_ARRAY(w->arena, bool, n + 1);
   Row ready = {0}, *out = NEW_ARRAY(w->arena, Row, n + 1);
-  for (uint32_t i = 0; i < l->edges.len; i++) {
-    const LayoutEdge *e = &l->edges.at[i];
+  vec_each(const LayoutEdge, e, l->edges) {
     if (e->back) continue;
     left[e->to]++;
     reads[e->to] = true;

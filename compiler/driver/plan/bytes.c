@@ -128,10 +128,8 @@ Leave bytes_find(Sites *p) {
   if (l) return l;
   choice_of_placing(p);
   if (!p->asked.held) l = rivals_try(p, cuts);
-  for (uint32_t i = 0; i < p->against.len; i++) {
-    Rival *r = &p->against.at[i];
+  vec_each(Rival, r, p->against)
     r->placing = placing_by(p, r->who, &r->choice, &cuts, &r->exactly, &r->why);
-  }
   return l;
 }
 

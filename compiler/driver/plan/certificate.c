@@ -23,8 +23,7 @@ static void ties_put(Json *j, const Ties *ties) {
 
 static void equations_put(Json *j, const Sites *p) {
   json_array(j, "equations");
-  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
-    const PartVertex *v = &p->g->vertices.at[i];
+  vec_each(const PartVertex, v, p->g->vertices) {
     SumCount c = v->sum ? sum_count(p->s->arena, v->sum, NULL) : (SumCount){0};
     json_object(j, NULL);
     put_count(j, "operations", v->inner * (double)(c.flops + c.integer));

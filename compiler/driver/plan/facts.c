@@ -135,8 +135,7 @@ static void stays_find(Facts *f) {
     t->first = t->vertex < 0 ? 0 : i;
     if (t->state) t->last = used_until(&x, part->vertices.at[i].node->region->parent, &part->vertices.at[i], i);
   }
-  for (uint32_t k = 0; k < f->reads.len; k++) {
-    const FactRead *r = &f->reads.at[k];
+  vec_each(const FactRead, r, f->reads) {
     FactTensor *t = &f->tensors.at[r->tensor];
     const PartVertex *reader = &part->vertices.at[r->vertex];
     const PartRead *read = &reader->reads.at[r->read];

@@ -127,10 +127,8 @@ static void unfit_say(const Held *h, const Sites *p, Span limit) {
 /* A site's memory; that of the strictest limit. */
 static const Limit *memory_limit(const Limits *all) {
   const Limit *least = NULL;
-  for (uint32_t i = 0; i < all->len; i++) {
-    const Limit *l = &all->at[i];
+  vec_each(const Limit, l, *all)
     if (l->id == LIMIT_MEMORY && (l->op == OP_LE || l->op == OP_LT) && (!least || l->amount < least->amount)) least = l;
-  }
   return least;
 }
 

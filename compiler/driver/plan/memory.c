@@ -34,8 +34,7 @@ static void tensor_has(Measuring *x, Str name, Place at, int64_t bytes) {
 }
 
 static void list_measure(Measuring *x, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     for (uint32_t s = k->stages.len; s-- > 0;)
       tensor_has(x, k->stages.at[s].name, k->stages.at[s].place, x->step[k->step]);
     if (!task_has_stages(k)) tensor_has(x, k->name, k->place, x->step[k->step]);
@@ -105,8 +104,7 @@ SitesMemory memory_of(const Sites *p, const Placing *placing) {
 
 /* The vertex that the tasks of these panels compute; -1: none of its name. */
 static int32_t vertex_of(Measuring *x, const Tasks *list, uint32_t panel_of) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     int32_t found = k->kind == TASK_REPEAT ? vertex_of(x, &k->body, panel_of) : -1;
     if (k->panel_of == panel_of && k->stages.len)
       found = (int32_t)(uintptr_t)named(&x->tensors, k->stages.at[0].name, k->stages.at[0].place)->value - 1;
@@ -127,8 +125,7 @@ static uint64_t reads_of(Measuring *x, uint32_t vertex, const Task *k) {
 }
 
 static void apart_find(Measuring *x, const TaskGraph *t, const Tasks *list, PlacePanels *panels) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     if (k->kind == TASK_REPEAT) apart_find(x, t, &k->body, panels);
     if (k->kind != TASK_MOVE || !k->before || k->end > k->step) continue;
     for (int32_t v = vertex_of(x, &t->tasks, k->panel_of); v >= 0; v = (int32_t)x->before[v] - 1)

@@ -21,8 +21,7 @@ typedef struct Moves {
 } Moves;
 
 static void moves_find(Moves *m, const AlgRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
+  vec_each_of(const AlgNode, n, r->nodes) {
     if (n->kind == ALG_REPEAT) moves_find(m, n->body);
     if (alg_moves(n)) vec_push(m->s->arena, m->all, n);
   }

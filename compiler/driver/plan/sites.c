@@ -225,8 +225,7 @@ static Leave plans_find(Sites *p) {
   if (!part_plan(s->arena, p->g, p->vectors, p->asked.who, p->asked.budget, &p->choice, &why))
     return fail(s, LEAVE_PROGRAM, "%s", why.s);
   if (p->narrow) p->choice.bound = 0;
-  for (uint32_t i = 0; i < p->against.len; i++) {
-    Rival *r = &p->against.at[i];
+  vec_each(Rival, r, p->against) {
     Buf words = buf_new(s->arena);
     bool able = part_plan(s->arena, p->g, p->vectors, r->who, p->asked.budget, &r->choice, &words);
     r->why = able ? NULL : words.s;
@@ -265,8 +264,7 @@ void against_text(const Sites *p, const Rival *r, Buf *b) {
 }
 
 void against_print(const Sites *p, Buf *b) {
-  for (uint32_t i = 0; i < p->against.len; i++) {
-    const Rival *r = &p->against.at[i];
+  vec_each(const Rival, r, p->against) {
     buf_printf(b, "  %-22s", arena_printf(b->arena, "by %s", planner_info[r->who].name));
     against_text(p, r, b);
     buf_char(b, '\n');
@@ -478,8 +476,7 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
 
 void put_rivals(Json *j, const Sites *p) {
   json_array(j, "against");
-  for (uint32_t i = 0; i < p->against.len; i++) {
-    const Rival *r = &p->against.at[i];
+  vec_each(const Rival, r, p->against) {
     json_object(j, NULL);
     json_str(j, "planner", planner_info[r->who].name);
     if (r->why) json_str(j, "why", r->why);

@@ -181,8 +181,7 @@ static void put_edge(const Sites *p, Json *j, const WhyEdge *e) {
 void whys_json(const Sites *p, Json *j) {
   if (!p->report.whys.len) return;
   json_array(j, "why");
-  for (uint32_t i = 0; i < p->report.whys.len; i++) {
-    const Why *w = p->report.whys.at[i];
+  vec_each_of(const Why, w, p->report.whys) {
     json_object(j, NULL);
     json_str(j, "pin", w->pin);
     if (w->none) json_str(j, "why", w->none);

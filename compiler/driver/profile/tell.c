@@ -18,8 +18,7 @@ enum { ROWS = 40 };           /* lines at most */
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static void steps_note(ProfileStep *all, const Tasks *list, uint32_t depth) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     all[k->step] = (ProfileStep){k, depth};
     if (k->kind == TASK_REPEAT) steps_note(all, &k->body, depth + 1);
   }

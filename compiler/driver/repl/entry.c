@@ -115,8 +115,7 @@ static bool is_stack(const AstStmt *s, Str turn) {
 /* The names that a repeat defines: its counter, its states, and what its body stacks. */
 static void repeat_names(Arena *a, const AstStmt *s, Texts *names) {
   vec_push(a, *names, s->name.s->s);
-  for (uint32_t i = 0; i < s->body.len; i++) {
-    const AstStmt *b = s->body.at[i];
+  vec_each_of(const AstStmt, b, s->body) {
     if (b->kind == STMT_STATE || (b->kind == STMT_EQUATION && is_stack(b, s->name.s)))
       vec_push(a, *names, b->name.s->s);
   }

@@ -32,8 +32,7 @@ static Leave entry_make(
 }
 
 static const AstDecl *declared(const Query *q, const char *name) {
-  for (uint32_t i = 0; i < q->file->stmts.len; i++) {
-    const AstStmt *s = q->file->stmts.at[i];
+  vec_each_of(const AstStmt, s, q->file->stmts) {
     if ((s->kind == STMT_INPUT || s->kind == STMT_PARAM) && strcmp(s->decls.at[0].name.s->s, name) == 0)
       return &s->decls.at[0];
   }

@@ -71,8 +71,7 @@ static void stmt_add(Query *q, AstStmt *s, const char *folder) {
 static void entry_add(Query *q, const Entry *e) {
   Source *src = query_source(q, e->file, e->line, e->text, strlen(e->text));
   AstFile *f = parse_file(q->s.arena, q->s.strings, src, q->s.diags);
-  for (uint32_t i = 0; i < f->stmts.len; i++) {
-    AstStmt *s = f->stmts.at[i];
+  vec_each_of(AstStmt, s, f->stmts) {
     s->output = false;
     if (s->kind == STMT_LIMITS || s->kind == STMT_OUTPUT) continue;
     if (e->has_default && !e->source) default_equation(q, s);
@@ -107,8 +106,7 @@ static bool is_asked(const Query *q, const Texts *names, const char *name) {
 
 /* Adds the results of loops that something reads. */
 static void outputs_add(Query *q, const Texts *names) {
-  for (uint32_t i = 0; i < q->needs.len; i++) {
-    const Entry *e = q->needs.at[i];
+  vec_each_of(const Entry, e, q->needs) {
     bool is_open = (e->kind == STMT_INPUT || e->kind == STMT_PARAM) && (e->source || !e->has_default);
     if (!entry_is_tensor(e) || is_open) continue;
     for (uint32_t k = 0; k < e->n_names; k++) {
@@ -196,8 +194,7 @@ static void outline_make(Query *q, Entry *e, uint32_t which, const EinNode *n) {
 }
 
 static void outlines_make(Query *q) {
-  for (uint32_t i = 0; i < q->needs.len; i++) {
-    Entry *e = q->needs.at[i];
+  vec_each_of(Entry, e, q->needs) {
     for (uint32_t k = 0; e->kind == STMT_EQUATION && k < e->n_names; k++) {
       const EinOutput *o = e->outline[k] ? NULL : query_output(q, e->name[k]);
       if (o) outline_make(q, e, k, o->node);
@@ -318,8 +315,7 @@ static Leave inputs_give(Query *q) {
   const EinGraph *g = q->job.graph;
   EvalInput *in = NEW_ARRAY(q->s.arena, EvalInput, g->inputs.len + 1);
   q->eval.input = in;
-  for (uint32_t i = 0; i < g->inputs.len; i++) {
-    const EinNode *n = g->inputs.at[i];
+  vec_each_of(const EinNode, n, g->inputs) {
     uint32_t which = 0;
     Entry *e = sheet_find(q->sheet, n->name->s, &which);
     if (!e || !e->value[which].arena)

@@ -27,8 +27,7 @@ static Entries misfits(Arena *a, Prompt *p, const Entries *all, const Texts *nam
   Entries out = {0};
   const Texts none = {0};
   if (names_fit(p, names) || !names_fit(p, &none)) return out;
-  for (uint32_t i = 0; i < all->len; i++) {
-    Entry *e = all->at[i];
+  vec_each_of(Entry, e, *all) {
     Texts own = {e->name, e->n_names, e->n_names};
     if (e->kind == STMT_ASSERT) own = sheet_uses(a, p->sheet, e->used, e->n_used);
     if (e->kind != STMT_USE && !names_fit(p, &own)) vec_push(a, out, e);

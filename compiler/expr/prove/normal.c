@@ -357,10 +357,8 @@ static bool push_missing(Exprs *p, Walk *w, const Expr *e) {
   uint32_t before = w->stack.len;
   if (in_region(e)) {
     region_collect(p, e);
-    for (uint32_t i = 0; i < p->region.len; i++) {
-      const Expr *x = p->region.at[i];
+    vec_each_of(const Expr, x, p->region)
       if (!in_region(x) && !normal_find(p, x)) vec_push(p->arena, w->stack, x);
-    }
   } else {
     for (uint32_t i = e->n; i-- > 0;)
       if (!normal_find(p, e->arg[i])) vec_push(p->arena, w->stack, e->arg[i]);

@@ -179,8 +179,7 @@ void print_end(SumPrinter *p, Place place) {
 }
 
 void print_dims(SumPrinter *p, const Dims *dims) {
-  for (uint32_t i = 0; i < dims->len; i++) {
-    const Dim *d = &dims->at[i];
+  vec_each(const Dim, d, *dims) {
     buf_str(p->out, "dim ");
     word_print(p->out, d->name);
     if (d->known) buf_printf(p->out, " = %lld", (long long)d->value);
@@ -221,8 +220,7 @@ void print_monoids(SumPrinter *p, const Monoids *monoids) {
 }
 
 void print_checks(SumPrinter *p, const DimChecks *checks) {
-  for (uint32_t i = 0; i < checks->len; i++) {
-    const DimCheck *c = &checks->at[i];
+  vec_each(const DimCheck, c, *checks) {
     buf_str(p->out, "check ");
     print_expr(p, c->cond);
     print_string(p, c->text);

@@ -427,8 +427,7 @@ static bool other_names(const AstStmt *def, Str name) {
 
 static void warn_unused_locals(Elab *x, const Frame *f) {
   if (f->def->span.src != x->program->file->src) return;
-  for (uint32_t i = 0; i < f->locals.len; i++) {
-    const Local *l = &f->locals.at[i];
+  vec_each(const Local, l, f->locals) {
     if (l->used || l->name->s[0] == '_' || other_names(f->def, l->name) || adjoint_names(f->def, l->name)) continue;
     diag_add(x->diags, D_W001, l->span, "%s is never used in %s", l->name->s, f->def->name.s->s);
   }

@@ -448,8 +448,7 @@ static bool label_from_item(Elab *x, Scope *s, const AstItems *all, const AstIte
 
 bool labels_from_items(Elab *x, Scope *s, const AstItems *items, LabelSet *out, const char *who, bool groups) {
   bool ok = true;
-  for (uint32_t i = 0; i < items->len; i++) {
-    const AstItem *it = &items->at[i];
+  vec_each(const AstItem, it, *items) {
     if (it->kind == ITEM_GROUP && groups) ok &= labels_from_items(x, s, &it->part, out, who, false);
     else ok &= label_from_item(x, s, items, it, out, who);
   }

@@ -31,8 +31,7 @@ static void walk(Body *b, const Ast *a, Visit *visit) {
 /* ---- labels that something in the body binds --------------------------------------------------- */
 
 static void know_labels(Body *b, const AstItems *items) {
-  for (uint32_t i = 0; i < items->len; i++) {
-    const AstItem *it = &items->at[i];
+  vec_each(const AstItem, it, *items) {
     if (it->name.s) know(b, it->name.s);
     if (it->kind == ITEM_EXPR && it->e->kind == AST_NAME) know(b, it->e->name.s);
     know_labels(b, &it->part);
@@ -61,8 +60,7 @@ static void name_known(Body *b, const Ast *a) {
 }
 
 void def_locals_check(Elab *x, const AstStmt *s) {
-  for (uint32_t i = 0; i < s->body.len; i++) {
-    const AstStmt *local = s->body.at[i];
+  vec_each_of(const AstStmt, local, s->body) {
     if (!local->items.len) continue;
     Span at = local->items.at[0].span;
     at.end = local->items.at[local->items.len - 1].span.end;

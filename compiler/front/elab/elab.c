@@ -444,10 +444,8 @@ static bool def_label(Elab *x, const AstStmt *s, uint32_t i) {
 
 
 static bool items_name(const AstItems *items, Str name) {
-  for (uint32_t i = 0; i < items->len; i++) {
-    const AstItem *it = &items->at[i];
+  vec_each(const AstItem, it, *items)
     if (it->name.s == name || ast_names(it->e, name) || items_name(&it->part, name)) return true;
-  }
   return false;
 }
 
@@ -637,8 +635,7 @@ static const Expr *leaf_unstopped(void *env, Exprs *p, const Expr *e) {
 static const Expr *unstopped(Exprs *p, const Expr *e) { return e ? expr_map_ops(p, e, leaf_unstopped, NULL) : NULL; }
 
 static void region_unstop(EinGraph *g, EinRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    EinNode *n = r->nodes.at[i];
+  vec_each_of(EinNode, n, r->nodes) {
     if (n->kind == EIN_REPEAT) region_unstop(g, n->body);
     if (n->kind != EIN_VERTEX) continue;
     EinSum s = *n->sum;
@@ -692,8 +689,7 @@ EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
     for (uint32_t k = 0; k < p->modules.at[i].file->stmts.len; k++) elab_stmt(x, p->modules.at[i].file->stmts.at[k]);
   x->module = holds_definitions_only(p->file);
   for (uint32_t k = 0; k < p->file->stmts.len; k++) elab_stmt(x, p->file->stmts.at[k]);
-  for (uint32_t k = 0; k < x->top.all.len; k++) {
-    const Symbol *y = x->top.all.at[k];
+  vec_each_of(const Symbol, y, x->top.all) {
     if (y->kind != SYM_DEF) continue;
     if (!y->used) def_names_check(x, y);
     if (y->used && y->stmt->adjoint && !x->asks_gradients) adjoint_names_use(x, y);

@@ -35,8 +35,7 @@ static EinNode *loop_bound(Elab *x, const AstStmt *s, const Expr **turns) {
 typedef VEC(EinNode *) Inits;
 
 static void states_init(Elab *x, const AstStmt *s, Inits *inits) {
-  for (uint32_t i = 0; i < s->body.len; i++) {
-    const AstStmt *b = s->body.at[i];
+  vec_each_of(const AstStmt, b, s->body) {
     if (b->kind != STMT_STATE) continue;
     equation_begin(x, b->name.s);
     Left l;
@@ -76,10 +75,8 @@ static void state_pretend(Elab *x, const Symbol *y, AstName name) {
 /* The block's own state of that name, if it comes later. */
 static const AstStmt *state_below(const Elab *x, const AstStmt *next) {
   const AstStmt *in = x->around.block->stmt;
-  for (uint32_t i = 0; i < in->body.len; i++) {
-    const AstStmt *b = in->body.at[i];
+  vec_each_of(const AstStmt, b, in->body)
     if (b->kind == STMT_STATE && b->name.s == next->name.s && b->span.at > next->span.at) return b;
-  }
   return NULL;
 }
 
@@ -189,8 +186,7 @@ static void block_stop(Elab *x, const AstStmt *s) {
 }
 
 static void block_complete(Elab *x, const Block *b) {
-  for (uint32_t i = 0; i < b->states.len; i++) {
-    const Symbol *y = b->states.at[i];
+  vec_each_of(const Symbol, y, b->states) {
     if (y->state < 0 || b->region->states.at[y->state].next) continue;
     Diag *d = diag_add(x->diags, D_E106, y->span, "state %s has no next", y->name->s);
     diag_hint(x->diags, d, "`next %s[...] = ...` says what it becomes; what does not change is no state", y->name->s);
@@ -204,8 +200,7 @@ static void block_complete(Elab *x, const Block *b) {
 
 /* Defines what is visible after the block. */
 static void block_results(Elab *x, Block *b) {
-  for (uint32_t i = 0; i < b->states.len; i++) {
-    const Symbol *in = b->states.at[i];
+  vec_each_of(const Symbol, in, b->states) {
     Symbol *y = symbol_add(x, SYM_TENSOR, (AstName){in->name, in->span});
     y->quiet = true;
     y->axes = in->axes;

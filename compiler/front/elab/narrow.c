@@ -28,8 +28,7 @@ static void warn_input(Elab *x, const AstStmt *s, const AstDecl *d) {
 
 void warn_narrow(Elab *x) {
   const AstFile *file = x->program->file;
-  for (uint32_t i = 0; i < file->stmts.len; i++) {
-    const AstStmt *s = file->stmts.at[i];
+  vec_each_of(const AstStmt, s, file->stmts) {
     bool input = s->kind == STMT_INPUT || s->kind == STMT_PARAM;
     for (uint32_t k = 0; input && s->dtype < 0 && s->e && rounds(s->e) && k < s->decls.len; k++)
       warn_input(x, s, &s->decls.at[k]);

@@ -181,8 +181,7 @@ void diag_called(Elab *x, Diag *d, const Frame *f) {
 }
 
 void warn_unused(Elab *x, const SymTable *t) {
-  for (uint32_t i = 0; i < t->all.len; i++) {
-    const Symbol *s = t->all.at[i];
+  vec_each_of(const Symbol, s, t->all) {
     if (s->used || s->output || s->quiet || s->name->s[0] == '_' || s->kind == SYM_TURN) continue;
     Diag *d = diag_add(x->diags, D_W001, s->span, "%s is never used", s->name->s);
     if (s->kind == SYM_TENSOR && s->node && s->node->kind == EIN_VERTEX && !t->parent)

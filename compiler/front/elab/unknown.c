@@ -212,8 +212,7 @@ bool hint_call(Elab *x, Diag *d, const Ast *call) {
 /* ---- the size of a label ---------------------------------------------------------------------- */
 
 static bool size_among(Elab *x, const AstItems *items, Str label, const char **size) {
-  for (uint32_t i = 0; i < items->len; i++) {
-    const AstItem *item = &items->at[i];
+  vec_each(const AstItem, item, *items) {
     if (item->kind != ITEM_SIZED || item->name.s != label || !item->e) continue;
     const char *text = source_text(x, item->e->span);
     if (*size && strcmp(*size, text) != 0) return false;
@@ -234,7 +233,7 @@ static bool size_in_statement(Elab *x, const AstStmt *s, Str label, const char *
 const char *size_elsewhere(Elab *x, Str label) {
   const AstFile *file = x->program->file;
   const char *size = NULL;
-  for (uint32_t i = 0; i < file->stmts.len; i++)
-    if (!size_in_statement(x, file->stmts.at[i], label, &size)) return NULL;
+  vec_each_of(const AstStmt, s, file->stmts)
+    if (!size_in_statement(x, s, label, &size)) return NULL;
   return size;
 }

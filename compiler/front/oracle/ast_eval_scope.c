@@ -136,8 +136,7 @@ AstScope *ast_scope_of_subst(AstRun *r, AstScope *s, const Ast *e) {
   if (c) return c;
   c = ast_scope_new(r, s);
   map_put(&s->inner, e, c);
-  for (uint32_t i = 0; i < e->items.len; i++) {
-    const AstItem *it = &e->items.at[i];
+  vec_each(const AstItem, it, e->items) {
     if (it->kind == ITEM_BIND && !ast_scope_find(r, s, it->name.s))
       ast_label_new(r, c, it->name, e->a, c);
   }
@@ -155,8 +154,7 @@ static void loose_name(AstRun *r, AstName n, AstScope *s, AstScope *c, const Ast
 
 static void loose_items(AstRun *r, const AstItems *items, AstScope *s, AstScope *c,
                         const Ast *node) {
-  for (uint32_t i = 0; i < items->len; i++) {
-    const AstItem *it = &items->at[i];
+  vec_each(const AstItem, it, *items) {
     if (it->kind == ITEM_SIZED)
       loose_name(r, it->name, s, c, node);
     else if (it->kind == ITEM_GROUP)
@@ -248,8 +246,7 @@ static void call_pred(AstRun *r, AstScope *c, const Ast *p) {
 }
 
 static void call_locals(AstRun *r, AstScope *d, const AstStmt *def) {
-  for (uint32_t i = 0; i < def->body.len; i++) {
-    const AstStmt *eq = def->body.at[i];
+  vec_each_of(const AstStmt, eq, def->body) {
     if (eq->bracketed) ast_fail(r, eq->span, "a def's local equation with labels on its left");
     if (map_find(&d->names, eq->name.s))
       ast_fail(r, eq->name.span, "%s is defined twice", eq->name.s->s);
@@ -385,8 +382,7 @@ static void walk_closure(Walk *w, const AstClosure *c, bool bound) {
 /* The items of a substitution; true if they give the target another value. */
 static bool walk_substitution(Walk *w, const Ast *e, AstScope *s, bool bound) {
   bool replaced = false;
-  for (uint32_t i = 0; i < e->items.len; i++) {
-    const AstItem *it = &e->items.at[i];
+  vec_each(const AstItem, it, e->items) {
     if (it->kind != ITEM_BIND) continue;
     AstKnown *k = ast_scope_find(w->r, s, it->name.s);
     if (k && is_target(w, k->label)) replaced = true;
@@ -411,8 +407,7 @@ static void walk_reduce(Walk *w, const Ast *e, AstScope *s, bool bound) {
   AstScope *c = ast_scope_of_reduce(w->r, s, e);
   for (uint32_t i = 0; i < c->labels.len; i++)
     if (is_target(w, c->labels.at[i])) bound = true;
-  for (uint32_t i = 0; i < e->items.len; i++) {
-    const AstItem *it = &e->items.at[i];
+  vec_each(const AstItem, it, e->items) {
     if (it->kind == ITEM_GROUP)
       walk_items(w, &it->part, c, bound);
     else

@@ -155,8 +155,7 @@ static void print_expr(Buf *b, const Ast *e) {
 static void print_stmt(Buf *b, const AstStmt *s, int indent);
 
 static void print_decls(Buf *b, const AstStmt *s) {
-  for (uint32_t i = 0; i < s->decls.len; i++) {
-    const AstDecl *d = &s->decls.at[i];
+  vec_each(const AstDecl, d, s->decls) {
     buf_printf(b, " %s", d->name.s->s);
     if (d->bracketed) print_items(b, &d->items);
     if (d->e) buf_char(b, '=');
@@ -172,8 +171,7 @@ static void print_params(Buf *b, const AstStmt *s) {
 }
 
 static void print_limits(Buf *b, const AstStmt *s) {
-  for (uint32_t i = 0; i < s->limits.len; i++) {
-    const AstLimit *l = &s->limits.at[i];
+  vec_each(const AstLimit, l, s->limits) {
     buf_printf(b, " (%s %s %.17g%s%s)", op_info[l->op].name, l->what.s->s, l->amount, l->unit.s ? " " : "",
         l->unit.s ? l->unit.s->s : "");
   }

@@ -203,8 +203,7 @@ void complain_bind(Parse *p, const AstItem *i, const char *what) {
 
 /* Brackets that bind labels: names, name:size, groups. */
 static void check_labels(Parse *p, const AstItems *v, const char *what) {
-  for (uint32_t k = 0; k < v->len; k++) {
-    const AstItem *i = &v->at[k];
+  vec_each(const AstItem, i, *v) {
     if (i->kind == ITEM_BIND) {
       complain_bind(p, i, what);
     } else if (i->kind == ITEM_EXPR && i->e->kind != AST_NAME && !p->stmt.patched) {

@@ -28,8 +28,7 @@ void decls_add(Parse *p, AstDecl *d) {
 
 /* Sizes of an input: label:size or a bare size. */
 static void check_sizes(Parse *p, const AstItems *v) {
-  for (uint32_t k = 0; k < v->len; k++) {
-    const AstItem *i = &v->at[k];
+  vec_each(const AstItem, i, *v) {
     if (i->kind != ITEM_BIND && i->kind != ITEM_GROUP) continue;
     Diag *g =
         diag_add(p->diags, D_E020, i->span, "a declaration takes sizes, bare or with a label");
@@ -50,8 +49,7 @@ AstDecl *decl_of(Parse *p, Token name, Brackets *b, Ast *e) {
 
 /* Elaboration refuses expressions (E077): it knows what they may have been meant for. */
 static void check_left(Parse *p, const AstItems *v, const char *name) {
-  for (uint32_t k = 0; k < v->len; k++) {
-    const AstItem *i = &v->at[k];
+  vec_each(const AstItem, i, *v) {
     if (i->kind == ITEM_BIND) complain_bind(p, i, "the left of an equation");
     if (p->stmt.patched || i->kind != ITEM_EXPR || (i->e->kind != AST_INT && i->e->kind != AST_REAL)) continue;
     Diag *g =

@@ -151,8 +151,7 @@ static void axis_take(Parse *p, AstStored *x, const StoredOf *o, const AstItem *
 }
 
 static void axes_read(Parse *p, AstStored *x, const StoredOf *o) {
-  for (uint32_t i = 0; i < x->items.len; i++) {
-    const AstItem *item = &x->items.at[i];
+  vec_each(const AstItem, item, x->items) {
     if (item->kind != ITEM_GROUP) axis_take(p, x, o, item, false);
     for (uint32_t k = 0; item->kind == ITEM_GROUP && k < item->part.len; k++)
       axis_take(p, x, o, &item->part.at[k], k > 0);

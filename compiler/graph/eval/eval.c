@@ -73,8 +73,7 @@ static bool input_fits(Run *r, const EinNode *n, const EvalArray *x) {
 
 /* Every input is checked before anything is computed, whether given or not. */
 static bool inputs_check(Run *r) {
-  for (uint32_t i = 0; i < r->graph->inputs.len; i++) {
-    const EinNode *n = r->graph->inputs.at[i];
+  vec_each_of(const EinNode, n, r->graph->inputs) {
     const EvalArray *x = input_given(r, n);
     if (!x && !n->fallback)
       return eval_fail(r, EVAL_MISSING, n->place, "input %s is not given and has no default", node_name(r, n));

@@ -221,8 +221,7 @@ static int by_id(const void *a, const void *b) {
  * are older) first. */
 static void emit_shared(Making *m) {
   VEC(Info *) ahead = {0};
-  for (uint32_t k = 0; k < m->all.len; k++) {
-    Info *i = m->all.at[k];
+  vec_each_of(Info, i, m->all) {
     if (i->uses < 2 || i->done) continue;
     if (i->e->has & HAS_READ) {
       vec_push(m->arena, m->parts, i);

@@ -57,8 +57,7 @@ static void repeat_operands(const Gradients *all, const EinRegion *of, const Ein
   add_outer(a, body, of->bound, out);
   for (uint32_t i = 0; i < of->states.len; i++)
     add_outer(a, body, of->states.at[i].init, out), add_outer(a, body, of->states.at[i].next, out);
-  for (uint32_t i = 0; i < of->nodes.len; i++) {
-    EinNode *n = of->nodes.at[i];
+  vec_each_of(EinNode, n, of->nodes) {
     for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) add_outer(a, body, n->input[k], out);
     const GradRule *rule = rule_of(all, n);
     for (uint32_t k = 0; rule && k < rule->n; k++) add_outer(a, body, rule->by[k], out);

@@ -224,10 +224,8 @@ static EinNode *node_again(Back *b, EinRegion *to, EinNode *n) {
 static EinNode *stated_again(void *env, EinRegion *to, EinNode *n) { return node_again(env, to, n); }
 
 static void nodes_again(Back *b, EinRegion *to) {
-  for (uint32_t i = 0; i < b->of->nodes.len; i++) {
-    EinNode *n = b->of->nodes.at[i];
+  vec_each_of(EinNode, n, b->of->nodes)
     if (n->kind != EIN_STATE && !is_spare(b, n)) vec_push(b->all->arena, b->made, node_again(b, to, n));
-  }
   for (uint32_t i = 0; i < b->ruled.len; i++)
     rule_again(b->all, rule_of(b->all, b->ruled.at[i]), &b->copy, stated_again, b);
 }
@@ -317,8 +315,7 @@ static Carries carries_find(Back *b, Stretches s) {
 
 static void carries_make(Back *b, Carries *all) {
   EinGraph *g = b->all->g;
-  for (uint32_t i = 0; i < all->len; i++) {
-    Carried *c = &all->at[i];
+  vec_each(Carried, c, *all) {
     if (!c->init) continue;
     Str name = c->of->name ? strings_printf(g->strings, "grad.%s", c->of->name->s) : NULL;
     vec_push(g->arena, b->body->states, ((EinState){.init = c->init}));
@@ -332,8 +329,7 @@ static void carries_make(Back *b, Carries *all) {
 static void active_find(Back *b, const Carries *carry) {
   b->active = NEW_ARRAY(b->all->arena, bool, b->all->g->n_nodes + 1);
   for (uint32_t i = 0; i < carry->len; i++) b->active[in_body(b, carry->at[i].of)->id] = carry->at[i].state != NULL;
-  for (uint32_t i = 0; i < b->made.len; i++) {
-    EinNode *m = b->made.at[i];
+  vec_each_of(EinNode, m, b->made) {
     Nodes from = dtype_is_float(m->dtype) || m->kind == EIN_REPEAT ? operands_of(b->all, m) : (Nodes){0};
     for (uint32_t k = 0; k < from.len && !b->active[m->id]; k++) b->active[m->id] = b->active[from.at[k]->id];
   }
@@ -342,8 +338,7 @@ static void active_find(Back *b, const Carries *carry) {
 /* Contributions at a turn's end: to each state what the next turn contributed, to each stack its slice, to each
  * outer node the sum so far. */
 static void end_shares(Back *b, const Carries *carry) {
-  for (uint32_t i = 0; i < carry->len; i++) {
-    const Carried *c = &carry->at[i];
+  vec_each(const Carried, c, *carry) {
     EinNode *end = is_ours(b, c->of) ? in_body(b, b->of->states.at[c->of->index].next) : c->of;
     if (c->state && b->active[end->id]) share(b, end, c->state);
   }
@@ -384,8 +379,7 @@ static bool turn_leaves(Back *b) {
 }
 
 static void results_leave(Back *b, const Carries *carry, Shares *out) {
-  for (uint32_t i = 0; i < carry->len; i++) {
-    const Carried *c = &carry->at[i];
+  vec_each(const Carried, c, *carry) {
     if (!c->state) continue;
     EinNode *to = is_ours(b, c->of) ? b->of->states.at[c->of->index].init : c->of;
     EinNode *all = graph_result(b->all->g, b->r, EIN_FINAL, b->body->repeat, c->state->index);
@@ -396,8 +390,7 @@ static void results_leave(Back *b, const Carries *carry, Shares *out) {
 
 /* What the turn leaves: to the turn before it, or to the repeat's contributions. */
 static void turn_ends(Back *b, const Carries *carry) {
-  for (uint32_t i = 0; i < carry->len; i++) {
-    const Carried *c = &carry->at[i];
+  vec_each(const Carried, c, *carry) {
     if (!c->state) continue;
     EinNode *here = in_body(b, c->of), *left = shares_added(b->all, b->body, here, shares_of(b, here));
     b->body->states.at[c->state->index].next = left ? left : vertex_constant(b->all, b->body, here, 0);
@@ -562,8 +555,7 @@ static bool stretches_leave(Back *b, Stretches s, Shares *out) {
   Back again = {.all = b->all, .r = b->body, .repeat = m, .of = m->body, .have = &have, .wanted = b->wanted};
   again.so_far = &so_far, again.stretch = true, again.trouble = b->trouble;
   if (!back_leaves(&again, &left)) return b->r->nodes.len = before, false;
-  for (uint32_t i = 0; i < carry.len; i++) {
-    const Carried *x = &carry.at[i];
+  vec_each(const Carried, x, carry) {
     EinNode *next = x->state ? contributed(&left, x->saved ? x->begin : x->of) : NULL;
     if (x->state && !next) next = x->saved ? vertex_constant(b->all, b->body, x->of, 0) : x->state;
     if (x->state) b->body->states.at[x->state->index].next = next;

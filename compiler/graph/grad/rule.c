@@ -89,10 +89,8 @@ static EinNode *stated_here(Instance *in, EinNode *top) {
   Map needed = map_new(in->all->arena);
   uint32_t done = in->made.len;
   needed_find(in, top, &needed);
-  for (uint32_t i = 0; i < in->rule->region->nodes.len; i++) {
-    EinNode *n = in->rule->region->nodes.at[i];
+  vec_each_of(EinNode, n, in->rule->region->nodes)
     if (map_find(&needed, n) && !map_find(&in->copy, n)) vertex_here(in, in->to, n);
-  }
   for (; done < in->made.len; done++)
     rule_again(in->all, rule_of(in->all, in->made.at[done]), &in->copy, vertex_here, in);
   return copy_of(&in->copy, top);

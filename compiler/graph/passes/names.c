@@ -20,8 +20,7 @@ typedef struct Namer {
 typedef void Visit(Namer *x, EinNode *n);
 
 static void region_walk(Namer *x, const EinRegion *r, Visit *visit) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    EinNode *n = r->nodes.at[i];
+  vec_each_of(EinNode, n, r->nodes) {
     visit(x, n);
     if (n->kind == EIN_REPEAT) region_walk(x, n->body, visit);
   }

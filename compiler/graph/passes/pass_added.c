@@ -29,8 +29,7 @@ typedef struct Added {
 } Added;
 
 static void reads_count(Added *c, const EinRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
+  vec_each_of(const EinNode, n, r->nodes) {
     for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) c->n_read[n->input[k]->id]++;
     if (n->kind == EIN_REPEAT) reads_count(c, n->body);
   }

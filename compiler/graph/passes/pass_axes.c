@@ -150,8 +150,7 @@ static void vertex_note(Axes *c, EinNode *n) {
 }
 
 static void region_note(Axes *c, const EinRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    EinNode *n = r->nodes.at[i];
+  vec_each_of(EinNode, n, r->nodes) {
     if (n->kind == EIN_VERTEX) vertex_note(c, n);
     else fix(c, n);
     if (n->body) region_note(c, n->body);
@@ -259,8 +258,7 @@ static EinNode *vertex_again(void *env, Rebuild *b, EinRegion *r, const EinNode 
 
 /* Numbers the axes. Returns the number of the next one. */
 static uint32_t axes_number(Axes *c, const EinRegion *r, uint32_t axis) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
+  vec_each_of(const EinNode, n, r->nodes) {
     c->first[n->id] = axis;
     axis += n->rank;
     if (n->body) axis = axes_number(c, n->body, axis);

@@ -40,8 +40,7 @@ static bool is_part(const Expr *all, const Expr *e) {
 }
 
 static bool holds_one(const Values *v, const Expr *e) {
-  for (uint32_t i = 0; i < v->known.len; i++) {
-    const Expr *k = v->known.at[i];
+  vec_each_of(const Expr, k, v->known) {
     if (k == e) return true;
     if (is_op(k, OP_OR) && is_op(k->arg[0], OP_NOT) && is_part(k->arg[1], e) && holds(v, k->arg[0]->arg[0]))
       return true;

@@ -35,10 +35,8 @@ PassNotes pass_notes(Arena *a) {
 
 uint32_t pass_count(const PassNotes *n, const char *pass, const char *what) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < n->all.len; i++) {
-    const PassNote *p = &n->all.at[i];
+  vec_each(const PassNote, p, n->all)
     if ((!pass || strcmp(p->pass, pass) == 0) && (!what || strcmp(p->what, what) == 0)) count += p->count;
-  }
   return count;
 }
 

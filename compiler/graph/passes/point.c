@@ -156,8 +156,7 @@ const Expr *const *const *points_find(Arena *a, const EinGraph *g, const bool *s
   vec_push(a, todo, g->top);
   while (todo.len) {
     const EinRegion *r = vec_pop(todo);
-    for (uint32_t i = 0; i < r->nodes.len; i++) {
-      const EinNode *n = r->nodes.at[i];
+    vec_each_of(const EinNode, n, r->nodes) {
       if (n->kind == EIN_REPEAT) vec_push(a, todo, n->body);
       if (n->kind != EIN_VERTEX || !has_points(&w, n)) continue;
       w.at[n->id] = NEW_ARRAY(a, const Expr *, n->rank + 1);

@@ -134,8 +134,7 @@ static void region_again(Rebuild *b, EinRegion *r, const EinRegion *old);
 /* ---- repeats --------------------------------------------------------------------------------- */
 
 static void stacks_again(Rebuild *b, EinRegion *r, const EinRegion *old) {
-  for (uint32_t i = 0; i < old->stacks.len; i++) {
-    const EinStack *s = &old->stacks.at[i];
+  vec_each(const EinStack, s, old->stacks) {
     if (b->rules->keep_stack && !b->rules->keep_stack(b->env, s)) continue;
     map_put(&b->stacks, s, arena_copy(b->arena, &r->stacks.len, sizeof r->stacks.len));
     vec_push(b->arena, r->stacks, ((EinStack){s->name, rebuild_to(b, s->node), s->axis}));
@@ -174,8 +173,7 @@ static EinNode *node_again(Rebuild *b, EinRegion *r, const EinNode *n) {
 
 static void region_again(Rebuild *b, EinRegion *r, const EinRegion *old) {
   if (b->rules->enter) b->rules->enter(b->env, r);
-  for (uint32_t i = 0; i < old->nodes.len; i++) {
-    const EinNode *n = old->nodes.at[i];
+  vec_each_of(const EinNode, n, old->nodes) {
     if (!wanted(b, n)) continue;
     EinNode *made = node_again(b, r, n);
     if (n->kind != EIN_VERTEX) {
@@ -202,10 +200,8 @@ EinGraph *rebuild(Rebuild *b, Arena *a, const EinGraph *g, const RebuildRules *r
   region_again(b, b->g->top, g->top);
   for (uint32_t i = 0; i < g->outputs.len; i++)
     vec_push(a, b->g->outputs, ((EinOutput){g->outputs.at[i].name, rebuild_to(b, g->outputs.at[i].node)}));
-  for (uint32_t i = 0; i < g->asserts.len; i++) {
-    const EinAssert *t = &g->asserts.at[i];
+  vec_each(const EinAssert, t, g->asserts)
     vec_push(a, b->g->asserts, ((EinAssert){rebuild_to(b, t->node), t->text, t->place}));
-  }
   for (uint32_t i = 0; i < g->checks.len; i++) vec_push(a, b->g->checks, g->checks.at[i]);
   return b->g;
 }
@@ -224,8 +220,7 @@ static void show_region(bool *shown, const EinRegion *r) {
 
 /* A C function gets its arguments, and makes its results, as they were written. */
 static void show_given(bool *shown, const EinRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
+  vec_each_of(const EinNode, n, r->nodes) {
     if (n->kind == EIN_REPEAT) show_given(shown, n->body);
     if (n->kind != EIN_VERTEX || !n->sum->by) continue;
     show(shown, n);

@@ -37,8 +37,7 @@ static Pair *pairs_find(Arena *a, const PartGraph *g, int64_t sites, const doubl
   Memo seen = memo_new(a);
   for (uint32_t i = 0; i < g->vertices.len; i++) {
     const PartVertex *v = &g->vertices.at[i];
-    for (uint32_t k = 0; k < v->reads.len; k++) {
-      const PartRead *r = &v->reads.at[k];
+    vec_each(const PartRead, r, v->reads) {
       if (r->from < 0) continue;
       MemoEntry *e = read_find(a, &seen, r, least(ways[i], 1e18), least(ways[r->from], 1e18));
       if (e->value) continue;

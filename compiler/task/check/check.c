@@ -28,8 +28,7 @@ bool check_buffer_number(Check *c, const char *what, int64_t buffer) {
 /* A life that crosses the start or the end of a repeat covers all of it. */
 static bool is_alive(const Check *c, const TaskBuffer *b, uint32_t step) {
   if (step < b->first || step > b->last) return false;
-  for (uint32_t i = 0; i < c->open.len; i++) {
-    const Task *r = c->open.at[i];
+  vec_each_of(const Task, r, c->open) {
     bool inside = b->first > r->step && b->last <= r->end;
     if (!inside && (b->first > r->step || b->last < r->end)) return false;
   }
@@ -158,8 +157,7 @@ static void check_kernel(Check *c, const Task *k) {
 }
 
 static void check_exchanges_before(Check *c, const Task *k) {
-  for (uint32_t i = 0; i < k->exchange.len; i++) {
-    const TaskExchange *x = &k->exchange.at[i];
+  vec_each(const TaskExchange, x, k->exchange) {
     if (!check_buffer_number(c, "what is exchanged", x->now) || !check_buffer_number(c, "what is exchanged", x->next))
       continue;
     const TaskBuffer *a = &c->t->buffers.at[x->now], *b = &c->t->buffers.at[x->next];
@@ -175,8 +173,7 @@ static void check_exchanges_before(Check *c, const Task *k) {
 
 static void check_exchanges_after(Check *c, const Task *k) {
   Map met = map_new(c->arena);
-  for (uint32_t i = 0; i < k->exchange.len; i++) {
-    const TaskExchange *x = &k->exchange.at[i];
+  vec_each(const TaskExchange, x, k->exchange) {
     if (x->now >= c->t->buffers.len || x->next >= c->t->buffers.len) continue;
     check_buffer_alive(c, x->now, k->end);
     check_buffer_read(c, x->next, k->end);

@@ -76,8 +76,7 @@ typedef struct Writer { const TaskStage *stage; uint32_t n; } Writer;
 
 /* Finds the stage that writes it, if there is only one. */
 static void find_writer(const TaskGraph *t, const Tasks *list, uint32_t buffer, Writer *w) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     if (!task_writes(t, k, buffer)) continue;
     if (k->kind == TASK_REPEAT) find_writer(t, &k->body, buffer, w);
     bool others = k->kind != TASK_KERNEL && k->kind != TASK_REPEAT;
@@ -156,8 +155,7 @@ static void form_add(const Check *c, Form *f, uint32_t n, const Expr *const *e) 
 static Form form_here(const Check *c, const Task *k) {
   Form f = {0};
   form_add(c, &f, c->turns.len, c->turns.at);
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    const TaskStage *s = &k->stages.at[i];
+  vec_each(const TaskStage, s, k->stages) {
     const Expr *const all[] = {s->sum->body, s->sum->where, s->sum->domain};
     form_add(c, &f, COUNT(all), all);
     form_add(c, &f, s->sum->n_out + s->sum->n_red, s->bound);
@@ -233,8 +231,7 @@ const Expr *task_turns_within(const TaskGraph *t, const Task *repeat) {
 }
 
 static void check_tasks(Check *c, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     if (task_has_stages(k)) check_kernel(c, k);
     if (k->kind != TASK_REPEAT) continue;
     vec_push(c->q.arena, c->turns, task_turns(c->t, k));

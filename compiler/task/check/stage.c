@@ -62,10 +62,8 @@ static const Expr *leaf_itself(void *env, Exprs *x, const Expr *leaf) {
 static bool is_in_place(const Check *c, const Task *k, const TaskStage *s, uint32_t buffer) {
   bool may = s == &vec_last(k->stages) || c->t->mesh.n;
   Itself i = {s, buffer, may && s->buffer == (int32_t)buffer && s->sum->reducer == RED_NONE};
-  for (uint32_t m = 0; m < k->stages.len; m++) {
-    const TaskStage *other = &k->stages.at[m];
+  vec_each(const TaskStage, other, k->stages)
     if (other != s) i.only &= other->buffer != (int32_t)buffer && !(c->t->mesh.n && stage_reads(other, buffer));
-  }
   const EinSum *sum = s->sum;
   const Expr *all[] = {sum->body, sum->where, sum->domain};
   for (size_t e = 0; i.only && e < COUNT(all); e++)

@@ -276,8 +276,7 @@ static bool reader_find(const AgainValue *v, Task *k, AgainReader *r) {
 }
 
 bool task_kernels_count(const TaskGraph *t, const Tasks *list, uint32_t buffer, uint32_t *n) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     int64_t b = buffer;
     if (k->kind == TASK_KERNEL) *n += task_touches(t, k, buffer);
     if (k->kind == TASK_KERNEL) continue;
@@ -579,8 +578,7 @@ static bool readers_make(const AgainValue *v, const AgainReaders *readers) {
   Again *g = v->g;
   VEC(Holder) holders = {0};
   uint32_t again = 0;
-  for (uint32_t i = 0; i < readers->len; i++) {
-    const AgainReader *r = &readers->at[i];
+  vec_each(const AgainReader, r, *readers) {
     Holder h = {.order = r->order};
     uint32_t shared = 0;
     if (r->alone) continue;

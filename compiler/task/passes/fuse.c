@@ -51,8 +51,7 @@ static void pin_fetch(Fuse *f, const TaskStage *s) {
 
 static void fact_kernel(Fuse *f, Task *k) {
   f->task++;
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    const TaskStage *s = &k->stages.at[i];
+  vec_each(const TaskStage, s, k->stages) {
     for (uint32_t j = 0; j < s->sum->n_slot; j++) {
       if (s->slot[j].kept) continue;
       BufferUse *b = &f->of[s->slot[j].index];
@@ -66,8 +65,7 @@ static void fact_kernel(Fuse *f, Task *k) {
 }
 
 static void facts_list(Fuse *f, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+  vec_each_of(Task, k, *list) {
     if (k->kind == TASK_KERNEL) {
       fact_kernel(f, k);
       continue;
@@ -238,8 +236,7 @@ bool stage_is_product(TaskGraph *t, const TaskStage *s) {
 static uint32_t shared_labels(Fuse *f, const Task *p, const Task *q, uint32_t *label) {
   const TaskStage *s = &q->stages.at[0];
   uint32_t n = UINT32_MAX, got[64], axis[64];
-  for (uint32_t i = 0; i < p->stages.len; i++) {
-    const TaskStage *from = &p->stages.at[i];
+  vec_each(const TaskStage, from, p->stages) {
     if (from->buffer < 0 || !stage_reads(s, (uint32_t)from->buffer)) continue;
     if (!stage_axes(from, axis)) return 0;
     uint32_t most = from->sum->n_out < n ? from->sum->n_out : n;
@@ -414,10 +411,8 @@ static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n, boo
   if (stage_is_product(f->t, s) && !(rows && is_thin(f, s, n, false))) return false;
   if (!rows && stage_is_product(f->t, &p->stages.at[0]) && !is_thin(f, &p->stages.at[0], n, true)) return false;
   if (!have_rows(f, p, s, n)) return false;
-  for (uint32_t i = 0; i < p->stages.len; i++) {
-    const TaskStage *from = &p->stages.at[i];
+  vec_each(const TaskStage, from, p->stages)
     if (stage_points(f->t, from, n, from->sum->n_out) > (double)ROW_MOST) return false;
-  }
   return true;
 }
 
@@ -680,8 +675,7 @@ static void list_fuse(Fuse *f, Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++)
     if (list->at[i]->kind == TASK_KERNEL && f->position[list->at[i]->step] != UINT32_MAX) join_into(f, list->at[i]);
   uint32_t n = 0;
-  for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+  vec_each_of(Task, k, *list) {
     bool stays = f->position[k->step] != UINT32_MAX;
     f->position[k->step] = UINT32_MAX; /* other lists must not see it */
     if (!stays) continue;
@@ -705,8 +699,7 @@ static void buffer_to(const uint32_t *to, int32_t *b) {
 }
 
 void task_buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+  vec_each_of(Task, k, *list) {
     if (!task_has_stages(k)) k->buffer = to[k->buffer];
     if (k->kind == TASK_MOVE) k->from = to[k->from];
     if (task_moves_places(k)) k->place_from = to[k->place_from], k->place_to = to[k->place_to];
@@ -714,8 +707,7 @@ void task_buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
     buffer_to(to, &k->turns);
     for (uint32_t j = 0; j < k->exchange.len; j++)
       k->exchange.at[j] = (TaskExchange){to[k->exchange.at[j].now], to[k->exchange.at[j].next]};
-    for (uint32_t j = 0; j < k->stages.len; j++) {
-      TaskStage *s = &k->stages.at[j];
+    vec_each(TaskStage, s, k->stages) {
       TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, s->sum->n_slot + 1); /* it may be shared with a graph's node */
       for (uint32_t m = 0; m < s->sum->n_slot; m++)
         slot[m] = s->slot[m].kept ? s->slot[m] : (TaskSlot){false, to[s->slot[m].index]};

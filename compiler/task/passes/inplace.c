@@ -57,14 +57,12 @@ static bool copy_drop(Copies *c, Task *k) {
 }
 
 static void rename_all(const Copies *c, Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+  vec_each_of(Task, k, *list) {
     if (!task_has_stages(k)) k->buffer = c->to[k->buffer];
     if (k->kind == TASK_MOVE) k->from = c->to[k->from];
     if (task_moves_places(k)) k->place_from = c->to[k->place_from], k->place_to = c->to[k->place_to];
     if (k->stop >= 0) k->stop = (int32_t)c->to[k->stop];
-    for (uint32_t j = 0; j < k->stages.len; j++) {
-      TaskStage *s = &k->stages.at[j];
+    vec_each(TaskStage, s, k->stages) {
       EinSum sum = *s->sum;
       TaskSlot *slot = NEW_ARRAY(c->t->arena, TaskSlot, sum.n_slot + 1);
       bool changed = false;
@@ -88,8 +86,7 @@ static void uses_count(const Copies *c, const Task *k) {
   if (k->stop >= 0) c->readers[k->stop]++;
   for (uint32_t j = 0; j < k->exchange.len; j++)
     c->writers[k->exchange.at[j].now]++, c->writers[k->exchange.at[j].next]++;
-  for (uint32_t j = 0; j < k->stages.len; j++) {
-    const TaskStage *s = &k->stages.at[j];
+  vec_each(const TaskStage, s, k->stages) {
     if (s->buffer >= 0) c->writers[s->buffer]++;
     for (uint32_t m = 0; m < s->sum->n_slot; m++) {
       if (s->slot[m].kept) continue;
@@ -158,8 +155,7 @@ static uint32_t touching(const TaskGraph *t, const Tasks *list, uint32_t buffer)
 /* Whether it is the state's block with what borders it, from other sites: readers that do not change the block need
  * no copy of it. */
 static bool is_brought(InPlace *p, uint32_t buffer) {
-  for (uint32_t i = 0; i < p->repeat->body.len; i++) {
-    Task *k = p->repeat->body.at[i];
+  vec_each_of(Task, k, p->repeat->body) {
     if (k->kind == TASK_MOVE && k->buffer == buffer && k->from == p->now && move_brings_neighbours(p->t, k))
       return true;
   }
@@ -187,8 +183,7 @@ static bool is_made_along(InPlace *p, const TaskStage *s, uint32_t buffer) {
   if (!stage_reads_at_labels(p->t, s, buffer, rank, NULL, label)) return false;
   for (uint32_t k = 0; k < rank; k++)
     if (label[k] != k) return false;
-  for (uint32_t i = 0; i < body->len; i++) {
-    const Task *k = body->at[i];
+  vec_each_of(const Task, k, *body) {
     const TaskStage *from = k->kind == TASK_KERNEL && k->stages.len == 1 ? &k->stages.at[0] : NULL;
     if (!from || from->buffer != (int32_t)buffer) continue;
     return from->sum->reducer == RED_NONE && !from->sum->domain && stage_is_plain(from) && reads_others(p, from);
@@ -225,8 +220,7 @@ static void rename(TaskGraph *t, Tasks *list, uint32_t from, uint32_t was, uint3
     if (k->kind == TASK_MOVE && k->from == was) k->from = now;
     if (task_moves_places(k) && k->place_from == was) k->place_from = now;
     if (k->stop == (int32_t)was) k->stop = (int32_t)now;
-    for (uint32_t j = 0; j < k->stages.len; j++) {
-      TaskStage *s = &k->stages.at[j];
+    vec_each(TaskStage, s, k->stages) {
       if (!stage_reads(s, was)) continue;
       EinSum sum = *s->sum;
       TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, sum.n_slot + 1);

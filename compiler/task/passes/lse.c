@@ -104,8 +104,7 @@ static void split(const Split *p) {
 
 static void list_split(TaskGraph *t, Tasks *list) {
   Tasks to = {0};
-  for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+  vec_each_of(Task, k, *list) {
     list_split(t, &k->body);
     const TaskStage *s = k->kind == TASK_KERNEL && k->stages.len == 1 ? &k->stages.at[0] : NULL;
     if (s && s->sum->reducer == RED_LSE && !s->sum->by && !stage_runs(s, s->sum->n_out))

@@ -112,8 +112,7 @@ static void unite(Order *o, uint32_t a, uint32_t b) {
 }
 
 static void unite_list(Order *o, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     if (k->kind == TASK_DEFAULT) unite(o, k->buffer, o->t->inputs.at[k->argument].buffer);
     for (uint32_t j = 0; j < k->exchange.len; j++) unite(o, k->exchange.at[j].now, k->exchange.at[j].next);
     unite_list(o, &k->body);
@@ -137,8 +136,7 @@ static void owners_find(Order *o, const Tasks *list, uint32_t parent, uint32_t d
   uint32_t me = o->parent.len;
   vec_push(o->arena, o->parent, parent);
   vec_push(o->arena, o->depth, depth);
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     uint32_t inside = o->parent.len;
     own_uses(o, k, use_owner, &me);
     if (k->kind == TASK_REPEAT) owners_find(o, &k->body, me, depth + 1);

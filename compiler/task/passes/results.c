@@ -13,8 +13,7 @@ static bool exchanges(const Task *k, uint32_t buffer) {
 
 /* Whether the caller's buffer, which may have any strides, can replace this one in all tasks. */
 static bool may_replace(const TaskGraph *t, const Tasks *list, uint32_t buffer) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     if (!task_touches(t, k, buffer)) continue;
     if (k->unless >= 0 || k->kind == TASK_DEFAULT || task_call(k) || exchanges(k, buffer)) return false;
     if (!may_replace(t, &k->body, buffer)) return false;

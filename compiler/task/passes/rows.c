@@ -43,10 +43,8 @@ static bool may_have_rows(TaskGraph *t, const Task *k, uint32_t n) {
 
 /* Whether several rows of the kernel may be one row, of the first n labels. */
 static bool may_have_long_rows(TaskGraph *t, const Task *k, uint32_t n) {
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    const TaskStage *s = &k->stages.at[i];
+  vec_each(const TaskStage, s, k->stages)
     if (stage_points(t, s, n, s->sum->n_out) > (double)ROW_NEAR) return false;
-  }
   return true;
 }
 
@@ -67,8 +65,7 @@ static const Expr *leaf_window(void *env, Exprs *x, const Expr *leaf) {
 
 /* Whether a stage has loops of its own, in which many rows are made at once, or one from another. */
 static bool has_own_loops(TaskGraph *t, const Task *k, uint32_t n) {
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    const TaskStage *s = &k->stages.at[i];
+  vec_each(const TaskStage, s, k->stages) {
     Windows w = {s, n, false};
     if (stage_is_one_walk(s, n) || stage_is_long_column(t, s, n)) return true;
     if (s->sum->reducer != RED_NONE) expr_map(t->exprs, s->sum->body, leaf_window, &w);
@@ -151,8 +148,7 @@ static const Expr *leaf_same(void *env, Exprs *x, const Expr *leaf) {
 
 static bool share_points(TaskGraph *t, const Task *p, const TaskStage *s, uint32_t buffer) {
   uint32_t n = s->sum->n_out + s->sum->n_red;
-  for (uint32_t i = 0; i < p->stages.len; i++) {
-    const TaskStage *other = &p->stages.at[i];
+  vec_each(const TaskStage, other, p->stages) {
     bool same = other->sum->n_out + other->sum->n_red == n && !stage_gathers(t, s, buffer);
     for (uint32_t l = 0; same && l < n; l++) same = s->bound[l] == other->bound[l];
     Same k = {.t = t, .s = s, .other = other, .buffer = buffer};
@@ -194,10 +190,8 @@ static bool changes_rows(const Task *k) {
 /* Whether the kernel's reduction may be split for threads, which it is not if it shares rows. */
 static bool may_split(TaskGraph *t, const Task *k, uint32_t n) {
   if (stage_points(t, &k->stages.at[0], 0, n) >= (double)ROWS_SPLIT) return false;
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    const TaskStage *s = &k->stages.at[i];
+  vec_each(const TaskStage, s, k->stages)
     if (stage_points(t, s, s->sum->n_out, s->sum->n_out + s->sum->n_red) >= (double)POINTS_SPLIT) return true;
-  }
   return false;
 }
 
@@ -206,8 +200,7 @@ static bool may_split(TaskGraph *t, const Task *k, uint32_t n) {
 static bool follows_in_rows(TaskGraph *t, const Task *p, const Task *q, uint32_t n) {
   bool any = false;
   if (changes_rows(p)) return false;
-  for (uint32_t j = 0; j < q->stages.len; j++) {
-    const TaskStage *s = &q->stages.at[j];
+  vec_each(const TaskStage, s, q->stages) {
     if (s->buffer >= 0 && task_touches(t, p, (uint32_t)s->buffer)) return false;
     for (uint32_t i = 0; i < p->stages.len; i++)
       if (!reads_row(t, s, &p->stages.at[i], n, &any)) return false;

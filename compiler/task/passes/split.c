@@ -504,8 +504,7 @@ static bool try_split(TaskGraph *t, const Task *k, bool values, Tasks *list) {
 
 static void list_split(TaskGraph *t, bool values, Tasks *list) {
   Tasks to = {0};
-  for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+  vec_each_of(Task, k, *list) {
     list_split(t, values, &k->body);
     if (!try_split(t, k, values, &to)) vec_push(t->arena, to, k);
   }

@@ -307,8 +307,7 @@ bool stage_runs(const TaskStage *s, uint32_t n) {
 }
 
 void task_stages_each(TaskGraph *t, const Tasks *list, void (*f)(TaskGraph *t, TaskStage *s)) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+  vec_each_of(Task, k, *list) {
     task_stages_each(t, &k->body, f);
     for (uint32_t m = 0; k->kind == TASK_KERNEL && m < k->stages.len; m++) f(t, &k->stages.at[m]);
   }

@@ -16,8 +16,7 @@ typedef struct After {
 } After;
 
 static void nodes_find(After *x, const AlgRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
+  vec_each_of(const AlgNode, n, r->nodes) {
     x->node[n->id] = n;
     if (n->kind == ALG_REPEAT) nodes_find(x, n->body);
   }

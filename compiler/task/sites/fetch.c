@@ -298,8 +298,7 @@ static void stage_reads_rows(Fetching *f, TaskStage *s) {
 static bool readers_change(Fetching *f, const Tasks *list) {
   bool others = false;
   uint32_t was = (uint32_t)f->s->buffer;
-  for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+  vec_each_of(Task, k, *list) {
     if (k == f->k) continue;
     others |= readers_change(f, &k->body);
     if (k->kind == TASK_FETCH && task_table(k) == was) others = true;
@@ -359,8 +358,7 @@ static void fetch_make(TaskGraph *t, const Task *k, Tasks *list) {
 static bool list_fetch(TaskGraph *t, Tasks *list) {
   bool any = false;
   Tasks made = {0};
-  for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+  vec_each_of(Task, k, *list) {
     any |= list_fetch(t, &k->body);
     if (k->kind != TASK_FETCH) vec_push(t->arena, made, k);
     else fetch_make(t, k, &made), any = true;

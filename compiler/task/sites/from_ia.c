@@ -35,8 +35,7 @@ static void uses_of_repeat(IaDoor *m, const AlgRegion *r) {
 }
 
 static void read_by_region(IaDoor *m, const AlgRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
+  vec_each_of(const AlgNode, n, r->nodes) {
     for (uint32_t s = 0; s < n->n_operand; s++) m->readers[n->operand[s].node->id]++;
     if (n->kind != ALG_REPEAT) continue;
     for (uint32_t k = 0; alg_region_use(n->body, k); k++) m->readers[alg_region_use(n->body, k)->id]++;
@@ -46,8 +45,7 @@ static void read_by_region(IaDoor *m, const AlgRegion *r) {
 
 /* Operands come before their users. */
 static void copies_of_region(IaDoor *m, const AlgRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
+  vec_each_of(const AlgNode, n, r->nodes) {
     m->held[n->id].copies = ia_copies_of(n, n->n_operand ? m->held[n->operand[0].node->id].copies : 0);
     if (n->kind == ALG_REPEAT) copies_of_region(m, n->body);
   }
@@ -347,8 +345,7 @@ typedef VEC(Later) Laters;
 static bool list_make(IaDoor *m, const AlgRegion *r);
 
 static bool states_start(IaDoor *m, const AlgRegion *r, Task *k, Laters *later) {
-  for (uint32_t i = 0; i < r->states.len; i++) {
-    const AlgState *s = &r->states.at[i];
+  vec_each(const AlgState, s, r->states) {
     IaBox box = ia_box(m->t, &s->node->type, &s->node->at);
     uint32_t init,
         now = door_buffer(m, BUF_WORK, s->node->type.dtype, s->node->type.rank, &box, s->node->name, s->node->place);
@@ -365,8 +362,7 @@ static bool states_start(IaDoor *m, const AlgRegion *r, Task *k, Laters *later) 
 }
 
 static void stacks_start(IaDoor *m, const AlgNode *repeat, Laters *later) {
-  for (uint32_t i = 0; i < repeat->region->nodes.len; i++) {
-    const AlgNode *n = repeat->region->nodes.at[i];
+  vec_each_of(const AlgNode, n, repeat->region->nodes) {
     if (n->kind != ALG_STACK || n->repeat != repeat || !m->held[n->id].needed) continue;
     const AlgStack *s = &repeat->body->stacks.at[n->index];
     IaBox box = ia_box(m->t, &n->type, &n->at);
@@ -378,8 +374,7 @@ static void stacks_start(IaDoor *m, const AlgNode *repeat, Laters *later) {
 }
 
 static void turns_ask(IaDoor *m, const AlgNode *repeat, Task *k) {
-  for (uint32_t i = 0; i < repeat->region->nodes.len; i++) {
-    const AlgNode *n = repeat->region->nodes.at[i];
+  vec_each_of(const AlgNode, n, repeat->region->nodes) {
     if (n->kind != ALG_TURNS || n->repeat != repeat || !m->held[n->id].needed) continue;
     IaBox box = ia_box(m->t, &n->type, &n->at);
     if (k->turns < 0) k->turns = (int32_t)door_buffer(m, BUF_WORK, DT_I64, 0, &box, repeat->body->turn, n->place);
@@ -429,8 +424,7 @@ static bool node_make(IaDoor *m, const AlgNode *n) {
 }
 
 static bool list_make(IaDoor *m, const AlgRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
+  vec_each_of(const AlgNode, n, r->nodes) {
     uint32_t b;
     if (!m->held[n->id].needed) continue;
     m->making = n;

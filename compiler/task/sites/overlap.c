@@ -136,8 +136,7 @@ static void sink_all(const TaskGraph *t, Tasks *list) {
 /* The points that its kernels compute, at the first site. */
 static double work_of(const TaskGraph *t, const Task *k) {
   double all = 0;
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    const TaskStage *s = &k->stages.at[i];
+  vec_each(const TaskStage, s, k->stages) {
     double n = 1;
     for (uint32_t l = 0; l < s->sum->n_out + s->sum->n_red; l++) n *= (double)task_size_guess(t, s->bound[l]);
     all += n;

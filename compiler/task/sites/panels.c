@@ -61,8 +61,7 @@ static bool is_reduced(const Panels *p) { return p->label >= p->s->sum->n_out; }
 static Task *only_move(const Panels *p, uint32_t buffer) {
   Task *move = NULL;
   if (p->t->buffers.at[buffer].space != BUF_WORK) return NULL;
-  for (uint32_t i = 0; i < p->list->len; i++) {
-    Task *k = p->list->at[i];
+  vec_each_of(Task, k, *p->list) {
     if (k == p->kernel || !task_touches(p->t, k, buffer)) continue;
     if (move || k->kind != TASK_MOVE || k->wrap || task_moves_places(k)) return NULL;
     move = k;
@@ -418,8 +417,7 @@ static void list_make(Panels *p) {
   const TaskBuffer *b = &p->t->buffers.at[p->s->buffer];
   p->sum = b->dtype == p->s->sum->acc ? b->id : 0;
   if (is_reduced(p) && b->dtype != p->s->sum->acc) p->sum = buffer_like(p, b->id, p->s->sum->acc, 0, NULL, NULL);
-  for (uint32_t i = 0; i < p->list->len; i++) {
-    Task *k = p->list->at[i];
+  vec_each_of(Task, k, *p->list) {
     if (is_whole(p, k)) whole_move(p, k);
     else if (k != p->kernel && !is_gone(p, k)) vec_push(p->arena, p->out, k);
     for (uint32_t t = 0; k == p->kernel && t < p->n; t++) {

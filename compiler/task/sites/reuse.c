@@ -78,8 +78,7 @@ static void unite(TaskGraph *t, uint32_t place, const TaskStage *s, uint32_t *to
 }
 
 static void list_reuse(TaskGraph *t, const Tasks *list, uint32_t *to) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     list_reuse(t, &k->body, to);
     for (uint32_t s = 0; k->kind == TASK_KERNEL && !task_call(k) && k->unless < 0 && s < k->stages.len; s++) {
       int32_t place = place_find(t, k, s, to);

@@ -103,8 +103,7 @@ void task_whole(const TaskGraph *t, const TaskBuffer *b, int64_t *extent) {
 
 int64_t task_peak(const TaskGraph *t, const uint32_t *at, bool staged) {
   int64_t *step = NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), shape[RANK], always = 0, now = 0, most = 0;
-  for (uint32_t i = 0; i < t->buffers.len; i++) {
-    const TaskBuffer *b = &t->buffers.at[i];
+  vec_each(const TaskBuffer, b, t->buffers) {
     int64_t bytes;
     if (!mul_ok(task_shape(t, b, at, shape), dtype_size(b->dtype), &bytes)) return INT64_MAX;
     if (b->space != BUF_WORK) always += bytes;
@@ -424,8 +423,7 @@ static int64_t number_in(const Tasks *list, uint32_t buffer) {
 static double list_received(const TaskGraph *t, const Tasks *list) {
   double n = 0;
   uint32_t q[MESH_AXES + 1];
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     for (int64_t s = 0; (k->kind == TASK_MOVE || k->kind == TASK_FETCH) && s < mesh_sites(&t->mesh); s++) {
       mesh_place(&t->mesh, s, q);
       n += k->kind == TASK_MOVE ? move_received(t, k, q) : fetch_received(t, k, q);

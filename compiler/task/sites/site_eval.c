@@ -89,8 +89,7 @@ static bool buffer_start(Run *r, Site *s, const TaskBuffer *b) {
 }
 
 static bool step_start(Run *r, uint32_t step) {
-  for (uint32_t i = 0; i < r->t->buffers.len; i++) {
-    const TaskBuffer *b = &r->t->buffers.at[i];
+  vec_each(const TaskBuffer, b, r->t->buffers) {
     for (int64_t s = 0; b->space == BUF_WORK && b->first == step && s < r->sites; s++)
       if (!buffer_start(r, &r->site[s], b)) return false;
   }
@@ -117,8 +116,7 @@ static void going_start(Run *r, const Task *k) {
 
 static void going_end(Run *r, uint32_t step) {
   uint32_t left = 0;
-  for (uint32_t i = 0; i < r->going.len; i++) {
-    const Going *g = &r->going.at[i];
+  vec_each(const Going, g, r->going) {
     if (g->move->end != step) {
       r->going.at[left++] = *g;
       continue;
@@ -589,8 +587,7 @@ static bool task_run(Run *r, const Task *k) {
 }
 
 static bool list_run(Run *r, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     Arena *outer = r->scratch;
     if (k->unless >= 0) continue;
     r->scratch = arena_new();
@@ -706,8 +703,7 @@ static bool run(Run *r) {
 }
 
 static void writers_count(Run *r, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     for (uint32_t j = 0; j < k->stages.len; j++)
       if (k->stages.at[j].buffer >= 0) r->writers[k->stages.at[j].buffer]++;
     writers_count(r, &k->body);

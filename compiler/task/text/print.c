@@ -182,8 +182,7 @@ static void print_move(Printer *p, const Task *k) {
 }
 
 static void print_tasks(Printer *p, const Tasks *list, uint32_t level) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+  vec_each_of(const Task, k, *list) {
     print_indent(&p->p, level);
     switch (k->kind) {
     case TASK_FETCH:

@@ -333,8 +333,7 @@ Leave device_plan_find(Session *s, const Job *j, const Args *a, const GraphCost 
 
 /* The memory of a move is called after what that moves. */
 static const char *parcels_of(Arena *a, const DevicePlan *d, uint32_t b) {
-  for (uint32_t r = 0; r < d->rows->rows.len; r++) {
-    const EmitRow *x = &d->rows->rows.at[r];
+  vec_each(const EmitRow, x, d->rows->rows) {
     for (uint32_t k = x->first; k < x->first + x->n && x->kind == EMIT_STEP; k++)
       if (d->rows->uses.at[k].buffer == b && x->name) return arena_printf(a, "parcels of %s", shown(a, x->name->s));
   }
@@ -378,8 +377,7 @@ static uint32_t step_of(const DevicePlan *d, uint32_t row) { return d->rows->row
 
 const char *device_stays(Arena *a, const DevicePlan *d, uint32_t b) {
   Buf out = buf_new(a);
-  for (uint32_t i = 0; i < d->stays.len; i++) {
-    const DeviceStay *x = &d->stays.at[i];
+  vec_each(const DeviceStay, x, d->stays) {
     if (x->buffer != b) continue;
     uint32_t from = step_of(d, x->from), to = step_of(d, x->to);
     buf_printf(&out, "%s%u", out.len ? ", " : "", from);
@@ -390,8 +388,7 @@ const char *device_stays(Arena *a, const DevicePlan *d, uint32_t b) {
 
 DeviceTotal *device_totals(Arena *a, const DevicePlan *d) {
   DeviceTotal *all = NEW_ARRAY(a, DeviceTotal, d->n + 1);
-  for (uint32_t i = 0; i < d->moves.len; i++) {
-    const DeviceMove *m = &d->moves.at[i];
+  vec_each(const DeviceMove, m, d->moves) {
     if (m->kind == DEVICE_WITHIN || m->buffer < 0) continue;
     all[m->buffer].times[m->kind] += m->times;
   }
@@ -455,8 +452,7 @@ void device_plan_json(const DevicePlan *d, Json *j) {
   for (uint32_t i = 0; i < d->moves.len; i++) move_json(d, &d->moves.at[i], j);
   json_end(j, ']');
   json_array(j, "stays");
-  for (uint32_t i = 0; i < d->stays.len; i++) {
-    const DeviceStay *x = &d->stays.at[i];
+  vec_each(const DeviceStay, x, d->stays) {
     json_object(j, NULL);
     json_int(j, "buffer", x->buffer);
     json_int(j, "first", step_of(d, x->from));

@@ -165,8 +165,7 @@ void device_plans_text(const DevicePlans *x, Buf *b) {
   buf_char(b, '\n');
   table_print(b, &t);
   notes_print(x, b);
-  for (uint32_t i = 0; i < x->groups.len; i++) {
-    const DeviceGroup *g = &x->groups.at[i];
+  vec_each(const DeviceGroup, g, x->groups) {
     if (!g->plan->spills) continue;
     buf_printf(b, "\non the device of site%s %s:", g->sites.len > 1 ? "s" : "", sites_words(a, g));
     device_plan_table(&x->job, g->plan, b);
@@ -177,8 +176,7 @@ void device_plans_text(const DevicePlans *x, Buf *b) {
 
 void device_plans_json(const DevicePlans *x, Json *j) {
   json_array(j, "devices");
-  for (uint32_t i = 0; i < x->groups.len; i++) {
-    const DeviceGroup *g = &x->groups.at[i];
+  vec_each(const DeviceGroup, g, x->groups) {
     json_object(j, NULL);
     json_ints(j, "sites", g->sites.len, g->sites.at);
     json_int(j, "moved_in", g->plan->moved_in);

@@ -195,10 +195,8 @@ static const double CHART_H = 190, CHART_W = 860, CHART_LEFT = 74, CHART_BELOW =
 
 static double home_bytes(const Facts *f, uint32_t step, bool inputs) {
   double bytes = 0;
-  for (uint32_t i = 0; i < f->tensors.len; i++) {
-    const FactTensor *t = &f->tensors.at[i];
+  vec_each(const FactTensor, t, f->tensors)
     if ((t->vertex < 0) == inputs && t->first <= step && step <= t->last) bytes += t->at_home * t->kept;
-  }
   return bytes;
 }
 

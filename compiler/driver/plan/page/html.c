@@ -307,8 +307,7 @@ static void page_table(const Facts *f, Buf *b) {
 
 static void against_rows(const Facts *f, Buf *b) {
   const Sites *p = f->p;
-  for (uint32_t i = 0; i < p->against.len; i++) {
-    const Rival *r = &p->against.at[i];
+  vec_each(const Rival, r, p->against) {
     Buf words = buf_new(b->arena);
     against_text(p, r, &words);
     buf_printf(b, "<li>by <em>%s</em>: %s</li>\n", planner_info[r->who].name, html(b->arena, words.s));

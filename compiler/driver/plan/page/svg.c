@@ -152,8 +152,7 @@ static void picture_plan(Picture *p) {
     LayoutBox x = box_size(p, &f->tensors.at[i]);
     vec_push(p->arena, p->d.l.boxes, x);
   }
-  for (uint32_t i = 0; i < f->reads.len; i++) {
-    const FactRead *r = &f->reads.at[i];
+  vec_each(const FactRead, r, f->reads) {
     vec_push(p->arena, p->d.l.edges, ((LayoutEdge){.from = r->tensor, .to = r->vertex, .back = r->back}));
     if (r->moved > p->most) p->most = r->moved;
   }

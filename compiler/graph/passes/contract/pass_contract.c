@@ -13,8 +13,7 @@ static void use(Contract *c, const EinNode *n) {
 typedef VEC(const EinNode *) Vertices;
 
 static void uses_of_region(Contract *c, const EinRegion *r, Vertices *all) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
+  vec_each_of(const EinNode, n, r->nodes) {
     if (n->kind == EIN_INPUT) use(c, n->fallback);
     if (n->kind == EIN_VERTEX) {
       vec_push(c->b.arena, *all, n);

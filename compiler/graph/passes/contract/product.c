@@ -179,8 +179,7 @@ static bool add_vertex(Contract *c, Product *x, const EinNode *n, const Expr **l
   if (join && n == x->root && x->where) mark_inside(c, &inside, x->where, true);
   for (uint32_t i = first; join && i < x->divisor.len; i++) mark_inside(c, &inside, x->divisor.at[i], true);
   for (uint32_t i = 0; join && i < factors.len; i++) mark_inside(c, &inside, factors.at[i], false);
-  for (uint32_t i = 0; i < factors.len; i++) {
-    const Expr *e = factors.at[i];
+  vec_each_of(const Expr, e, factors) {
     if (join && !map_find(&inside, e) && times_in(&factors, e) == 1 && may_join(c, x, e)) {
       if (!join_vertex(c, x, e)) return false;
     } else {

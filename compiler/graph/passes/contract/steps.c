@@ -38,8 +38,7 @@ static bool may_end_tested(Contract *c, const Product *x) {
 static void share_out(Contract *c, Steps *p) {
   const Product *x = p->product;
   bool apart = (x->where || !x->reads_anywhere) && x->op != OP_AND && x->op != OP_OR && may_end(c, x);
-  for (uint32_t i = 0; i < x->factor.len; i++) {
-    const Expr *e = x->factor.at[i];
+  vec_each_of(const Expr, e, x->factor) {
     if (apart && !(e->labels & ~x->out))
       vec_push(c->scratch, p->free, e);
     else

@@ -286,8 +286,7 @@ static EinNode *by_steps(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
 
 /* A vertex of the region with more labels than `most`, or NULL. */
 static const EinNode *wider_than(const EinRegion *r, uint32_t most) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
+  vec_each_of(const EinNode, n, r->nodes) {
     if (n->kind == EIN_VERTEX && n->sum->n_out + n->sum->n_red > most) return n;
     const EinNode *inner = n->kind == EIN_REPEAT ? wider_than(n->body, most) : NULL; /* GRAPH_DEPTH deep at most */
     if (inner) return inner;

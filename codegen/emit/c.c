@@ -139,12 +139,8 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
     break;
   case TASK_ASSERT:
     c_need(c->p, k, k->buffer, false, in);
-    buf_printf(out, "%sif (!%s_true(ctx, %u)) return ein_failed_assert(ctx, ", in, calls(c), k->buffer);
-    if (k->name) c_string(out, k->name->s, k->name->len);
-    else buf_str(out, "\"\"");
-    buf_str(out, ", ");
-    c_place_fields(out, k->place);
-    buf_str(out, ");\n");
+    buf_printf(out, "%sif (!%s_true(ctx, %u)) return ein_failed_assert(ctx, %s, %s);\n", in, calls(c), k->buffer,
+        k->name ? c_text(c->p->arena, k->name) : "\"\"", c_place_fields(c->p->arena, k->place));
     break;
   }
   c->p->launch.when = -1;
@@ -212,13 +208,9 @@ static void shapes_print(CPrinter *p, Buf *out) {
       c_checked(p, out, x->dim[d]);
       buf_printf(out, "%s%s;\n", t->mesh.n ? ")" : "", x->when ? " : 0" : "");
       if (x->dim[d]->kind == EX_INT) continue;
-      buf_printf(out, "  ein_plan_size(p, p->shape[%u], ", p->axes[b] + d);
-      const char *what =
-          arena_printf(p->arena, "the size of dimension %u of %s", d + 1, x->name ? x->name->s : "a tensor");
-      c_string(out, what, strlen(what));
-      buf_str(out, ", ");
-      c_place_fields(out, x->place);
-      buf_str(out, ");\n");
+      Str what = strings_printf(p->strings, "the size of dimension %u of %s", d + 1, x->name ? x->name->s : "a tensor");
+      buf_printf(out, "  ein_plan_size(p, p->shape[%u], %s, %s);\n", p->axes[b] + d, c_text(p->arena, what),
+          c_place_fields(p->arena, x->place));
     }
   }
 }
@@ -228,12 +220,9 @@ static void checks_print(CPrinter *p, Buf *out) {
   for (uint32_t i = 0; i < t->checks.len; i++) {
     buf_str(out, "  ein_plan_check(p, ");
     c_checked(p, out, t->checks.at[i].cond);
-    buf_str(out, ", ");
     Str s = t->checks.at[i].text;
-    c_string(out, s ? s->s : "", s ? s->len : 0);
-    buf_str(out, ", ");
-    c_place_fields(out, t->checks.at[i].place);
-    buf_str(out, ");\n");
+    buf_printf(out, ", %s, %s);\n", s ? c_text(p->arena, s) : "\"\"",
+        c_place_fields(p->arena, t->checks.at[i].place));
   }
 }
 

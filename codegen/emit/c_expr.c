@@ -94,10 +94,16 @@ void c_file(Buf *b, Str file) {
   c_string(b, file->s + at, file->len - at);
 }
 
-void c_place_fields(Buf *b, Place p) {
-  if (p.file) c_file(b, p.file);
-  else buf_str(b, "NULL");
-  buf_printf(b, ", %u", p.file ? p.line : 0);
+const char *c_text(Arena *a, Str s) {
+  Buf b = buf_new(a);
+  if (s) c_string(&b, s->s, s->len);
+  return s ? b.s : "NULL";
+}
+
+const char *c_place_fields(Arena *a, Place p) {
+  Buf b = buf_new(a);
+  if (p.file) c_file(&b, p.file);
+  return p.file ? arena_printf(a, "%s, %u", b.s, p.line) : "NULL, 0";
 }
 
 /* ---- literals -------------------------------------------------------------------------------------- */

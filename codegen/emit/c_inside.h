@@ -90,7 +90,8 @@ void c_checked(CPrinter *p, Buf *out, const Expr *e);
 bool c_is_known(const Expr *e); /* whether the host knows the value: sizes, numbers and turn counters */
 void c_known(CPrinter *p, const Expr *e); /* prints it for the run, outside kernels; needs c_is_known */
 void c_file(Buf *b, Str file); /* a file's name as a literal, without its folder: the same bytes in every folder */
-void c_place_fields(Buf *b, Place p); /* that, and the line */
+const char *c_place_fields(Arena *a, Place p); /* that, and the line */
+const char *c_text(Arena *a, Str s);      /* a literal, or NULL */
 /* Begins a function of the kernel; chunk: the name of a parameter that no thread loop uses. */
 void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk);
 static inline const char *c_var(const CPrinter *p, uint32_t var) { return p->f.var_name[var]->s; }

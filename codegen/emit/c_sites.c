@@ -1,6 +1,7 @@
 /* codegen/emit/c_sites.c - for a LoopProgram on a mesh: tables of its moves (ein_run.h, ein_mesh), a function that
  * returns the box of a tensor that a site has, and a function for each way of combining parts. */
 #include "c_inside.h"
+#include "c_tables.h"
 #include "task/sites/site.h"
 
 /* ---- moves -------------------------------------------------------------------------------------------- */
@@ -120,37 +121,25 @@ static void boxes_print(CPrinter *p) {
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-static void axes_print(Buf *out, const Mesh *m, const Placement *x) {
-  for (uint32_t a = 0; a < m->n; a++) buf_printf(out, "%s%d", a ? ", " : "", x->on[a]);
+static void move_tables(CPrinter *p, uint32_t i, const Task *k) {
+  const TaskGraph *t = p->p->tasks;
+  const char *prefix = p->o->prefix;
+  c_ints(p->out, arena_printf(p->arena, "signed char %s_of_%u", prefix, i), t->mesh.n, k->of.on);
+  c_ints(p->out, arena_printf(p->arena, "signed char %s_onto_%u", prefix, i), t->mesh.n, k->to.on);
+  if (k->wrap)
+    c_ints(p->out, arena_printf(p->arena, "int64_t %s_wrap_%u", prefix, i), t->buffers.at[k->buffer].rank, k->wrap);
 }
 
-static void move_tables(CPrinter *p, uint32_t i, const Task *k) {
-  const Mesh *m = &p->p->tasks->mesh;
-  Buf *out = p->out;
-  buf_printf(out, "static const signed char %s_of_%u[] = {", p->o->prefix, i);
-  axes_print(out, m, &k->of);
-  buf_printf(out, "}, %s_onto_%u[] = {", p->o->prefix, i);
-  axes_print(out, m, &k->to);
-  buf_str(out, "};\n");
-  if (!k->wrap) return;
-  buf_printf(out, "static const int64_t %s_wrap_%u[] = {", p->o->prefix, i);
-  for (uint32_t d = 0; d < p->p->tasks->buffers.at[k->buffer].rank; d++)
-    buf_printf(out, "%s%lld", d ? ", " : "", (long long)k->wrap[d]);
-  buf_str(out, "};\n");
+/* The name of what is printed for move i; NULL if it has none. */
+static const char *part_name(CPrinter *p, const char *what, uint32_t i, bool has) {
+  return c_table(p->arena, p->o->prefix, arena_printf(p->arena, "%s_%u", what, i), has);
 }
 
 static void move_row(CPrinter *p, uint32_t i, const Task *k) {
-  Buf *out = p->out;
-  buf_printf(out, "  {%u, %u, %s_of_%u, %s_onto_%u, ", k->from, k->buffer, p->o->prefix, i, p->o->prefix, i);
-  bool places = task_moves_places(k);
-  if (k->reducer != RED_NONE && !places) buf_printf(out, "%s_fold_%u, ", p->o->prefix, i);
-  else buf_str(out, "NULL, ");
-  if (places) buf_printf(out, "%s_best_%u, ", p->o->prefix, i);
-  else buf_str(out, "NULL, ");
-  buf_printf(out, "%u, %u, ", k->place_from, k->place_to);
-  if (k->wrap) buf_printf(out, "%s_wrap_%u, ", p->o->prefix, i);
-  else buf_str(out, "NULL, ");
-  buf_printf(out, "%u, %u, %d},\n", k->step, k->end, move_shares(p->p->tasks, k));
+  bool places = task_moves_places(k), folds = k->reducer != RED_NONE && !places;
+  buf_printf(p->out, "  {%u, %u, %s_of_%u, %s_onto_%u, %s, %s, %u, %u, %s, %u, %u, %d},\n", k->from, k->buffer,
+      p->o->prefix, i, p->o->prefix, i, part_name(p, "fold", i, folds), part_name(p, "best", i, places), k->place_from,
+      k->place_to, part_name(p, "wrap", i, k->wrap != NULL), k->step, k->end, move_shares(p->p->tasks, k));
 }
 
 /* By dimension of the table: which index of a point it takes. */
@@ -172,12 +161,6 @@ static void fetch_row(CPrinter *p, uint32_t i, const Task *k) {
       s->sum->n_out - (read->n - n), n, p->o->prefix, i);
 }
 
-/* Prints the name of a table; NULL if it has no rows. */
-static void table_name(CPrinter *p, uint32_t rows, const char *name) {
-  if (rows) buf_printf(p->out, "%s_%s, ", p->o->prefix, name);
-  else buf_str(p->out, "NULL, ");
-}
-
 void c_sites(CPrinter *p) {
   const Mesh *m = &p->p->tasks->mesh;
   Buf *out = p->out;
@@ -196,12 +179,10 @@ void c_sites(CPrinter *p) {
   if (p->fetches.len) buf_printf(out, "static const ein_fetch_row %s_fetch[] = {\n", p->o->prefix);
   for (uint32_t i = 0; i < p->fetches.len; i++) fetch_row(p, i, p->fetches.at[i]);
   if (p->fetches.len) buf_str(out, "};\n");
-  buf_printf(out, "static const int %s_axes[] = {", p->o->prefix);
-  for (uint32_t a = 0; a < m->n; a++) buf_printf(out, "%s%u", a ? ", " : "", m->size[a]);
-  buf_printf(out, "};\nstatic const ein_mesh %s_mesh = {%u, %s_axes, ", p->o->prefix, m->n, p->o->prefix);
-  table_name(p, p->moves.len, "move");
-  table_name(p, p->fetches.len, "fetch");
-  buf_printf(out, "%s_box, %u, ein_staged, %lld};\n\n", p->o->prefix, p->moves.len,
+  c_ints(out, arena_printf(p->arena, "int %s_axes", p->o->prefix), m->n, m->size);
+  buf_printf(out, "static const ein_mesh %s_mesh = {%u, %s_axes, %s, %s, %s_box, %u, ein_staged, %lld};\n\n",
+      p->o->prefix, m->n, p->o->prefix, c_table(p->arena, p->o->prefix, "move", p->moves.len),
+      c_table(p->arena, p->o->prefix, "fetch", p->fetches.len), p->o->prefix, p->moves.len,
       (long long)move_room(p->p->tasks->room));
   buf_printf(out,
       "static ein_status %s_block(const void *ctx, int output, int argument, int site, int64_t *low, int64_t "

@@ -28,12 +28,6 @@ static uint32_t open_dims(const TaskGraph *t) {
   return n;
 }
 
-/* Prints a string literal, or NULL. */
-static void text_or_null(Buf *c, Str s) {
-  if (s) c_string(c, s->s, s->len);
-  else buf_str(c, "NULL");
-}
-
 /* The deepest nesting of repeats, which is the number of turn counters. */
 static uint32_t turns_deep(const Tasks *list, uint32_t depth) {
   uint32_t most = depth;
@@ -51,20 +45,15 @@ uint32_t c_turns(const TaskGraph *t) { return turns_deep(&t->tasks, 0); }
 static void dim_table(Buf *c, const TaskGraph *t, const char *prefix) {
   if (!open_dims(t)) return;
   buf_printf(c, "static const char *const %s_dims[] = {\n", prefix);
-  for (uint32_t i = 0; i < t->dims.len; i++) {
-    if (t->dims.at[i].known) continue;
-    buf_str(c, "  ");
-    text_or_null(c, t->dims.at[i].name);
-    buf_str(c, ",\n");
-  }
+  vec_each(const Dim, d, t->dims)
+    if (!d->known) buf_printf(c, "  %s,\n", c_text(c->arena, d->name));
   buf_str(c, "};\n");
 }
 
 static void argument_row(Buf *c, const TaskGraph *t, const TaskArgument *x) {
   const TaskBuffer *b = &t->buffers.at[x->buffer];
-  buf_str(c, "  {");
-  text_or_null(c, x->name);
-  buf_printf(c, ", %s, %u, %d, %d},\n", dtype_c[b->dtype], b->rank, x->optional, x->param);
+  buf_printf(c, "  {%s, %s, %u, %d, %d},\n", c_text(c->arena, x->name), dtype_c[b->dtype], b->rank, x->optional,
+      x->param);
 }
 
 void c_argument_tables(Buf *c, const TaskGraph *t, const char *prefix) {
@@ -178,10 +167,8 @@ static void axes_of(
     Buf *c, const TaskGraph *t, const TaskBuffer *b, const Extent *x, Str *const label, const char *name) {
   if (!b->rank) return;
   buf_printf(c, "static const char *const %s_label[] = {", name);
-  for (uint32_t k = 0; k < b->rank; k++) {
-    buf_str(c, k ? ", " : "");
-    text_or_null(c, label ? label[k] : NULL);
-  }
+  for (uint32_t k = 0; k < b->rank; k++)
+    buf_printf(c, "%s%s", k ? ", " : "", c_text(c->arena, label ? label[k] : NULL));
   buf_printf(c, "};\nstatic const int %s_dim[] = {", name);
   for (uint32_t k = 0; k < b->rank; k++) buf_printf(c, "%s%d", k ? ", " : "", x[k].dim);
   buf_str(c, "};\n");
@@ -189,9 +176,7 @@ static void axes_of(
   if (!t->mesh.n) return;
   int64_t *whole = NEW_ARRAY(c->arena, int64_t, b->rank);
   task_whole(t, b, whole);
-  buf_printf(c, "static const int64_t %s_whole[] = {", name);
-  for (uint32_t k = 0; k < b->rank; k++) buf_printf(c, "%s%lld", k ? ", " : "", (long long)whole[k]);
-  buf_str(c, "};\n");
+  c_ints(c, arena_printf(c->arena, "int64_t %s_whole", name), b->rank, whole);
 }
 
 static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, const AxisLabels *labels,
@@ -218,14 +203,12 @@ static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32
 
 /* ---- buffers ------------------------------------------------------------------------------------ */
 
-static void labels_or_null(Buf *c, Str *const label, uint32_t rank) {
-  if (!label || !rank) {
-    buf_str(c, "NULL");
-    return;
-  }
-  Buf b = buf_new(c->arena);
-  for (uint32_t k = 0; k < rank; k++) buf_printf(&b, "%s%s", k ? ", " : "", label[k] ? label[k]->s : "_");
-  c_string(c, b.s, b.len);
+/* "i, j", as a literal, or NULL. */
+static const char *labels_text(Arena *a, Strings *t, Str *const label, uint32_t rank) {
+  Buf b = buf_new(a);
+  for (uint32_t k = 0; label && k < rank; k++)
+    buf_printf(&b, "%s%s", k ? ", " : "", label[k] ? label[k]->s : "_");
+  return c_text(a, label && rank ? str_of(t, b.s, b.len) : NULL);
 }
 
 static void buffer_table(Buf *c, const TaskGraph *t, const NamedAxesList *declared, const char *prefix) {
@@ -235,14 +218,9 @@ static void buffer_table(Buf *c, const TaskGraph *t, const NamedAxesList *declar
   buf_printf(c, "static const ein_buffer %s_buffer[] = {\n", prefix);
   for (uint32_t i = 0; i < t->buffers.len; i++) {
     const TaskBuffer *b = &t->buffers.at[i];
-    buf_printf(c, "  {%d, %u, %s, %u, %u, %u, %u, ", (int)b->space, b->argument, dtype_c[b->dtype], b->rank, at[i],
-               b->first, b->last);
-    text_or_null(c, b->name);
-    buf_str(c, ", ");
-    labels_or_null(c, labels.of[i], b->rank);
-    buf_str(c, ", ");
-    c_place_fields(c, b->place);
-    buf_str(c, "},\n");
+    buf_printf(c, "  {%d, %u, %s, %u, %u, %u, %u, %s, %s, %s},\n", (int)b->space, b->argument, dtype_c[b->dtype],
+        b->rank, at[i], b->first, b->last, c_text(c->arena, b->name),
+        labels_text(c->arena, t->strings, labels.of[i], b->rank), c_place_fields(c->arena, b->place));
   }
   buf_str(c, "};\n");
 }
@@ -250,27 +228,18 @@ static void buffer_table(Buf *c, const TaskGraph *t, const NamedAxesList *declar
 static void site_table(Buf *c, const LoopProgram *p, const char *prefix) {
   if (!p->sites.len) return;
   buf_printf(c, "static const ein_site %s_site[] = {\n", prefix);
-  for (uint32_t i = 0; i < p->sites.len; i++) {
-    buf_str(c, "  {");
-    text_or_null(c, p->sites.at[i].text);
-    buf_str(c, ", ");
-    c_place_fields(c, p->sites.at[i].place);
-    buf_printf(c, ", %d},\n", p->sites.at[i].asked);
-  }
+  vec_each(const LoopSite, x, p->sites)
+    buf_printf(c, "  {%s, %s, %d},\n", c_text(c->arena, x->text), c_place_fields(c->arena, x->place), x->asked);
   buf_str(c, "};\n");
 }
 
-static void table_pointer(Buf *c, const char *prefix, const char *name, uint32_t n) {
-  if (n) buf_printf(c, "%s_%s,", prefix, name);
-  else buf_str(c, "NULL,");
+const char *c_table(Arena *a, const char *prefix, const char *name, uint32_t rows) {
+  return rows ? arena_printf(a, "%s_%s", prefix, name) : "NULL";
 }
 
 static void tables_of_arguments(Buf *c, const TaskGraph *t, const char *prefix) {
-  table_pointer(c, prefix, "dims", open_dims(t));
-  buf_char(c, ' ');
-  table_pointer(c, prefix, "input", t->inputs.len);
-  buf_char(c, ' ');
-  table_pointer(c, prefix, "output", t->outputs.len);
+  buf_printf(c, "%s, %s, %s,", c_table(c->arena, prefix, "dims", open_dims(t)),
+      c_table(c->arena, prefix, "input", t->inputs.len), c_table(c->arena, prefix, "output", t->outputs.len));
 }
 
 static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o, const char *ready) {
@@ -287,14 +256,9 @@ static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o, const cha
   buf_printf(c, ",\n  %u, %u, %u, %u, %u, %s_n_sizes, %u, %u, %u,\n  ", open_dims(t), t->inputs.len, t->outputs.len,
              t->buffers.len, at[t->buffers.len], o->prefix, c_turns(t), p->sites.len, t->n_steps);
   tables_of_arguments(c, t, o->prefix);
-  buf_char(c, ' ');
-  table_pointer(c, o->prefix, "buffer", t->buffers.len);
-  buf_char(c, ' ');
-  table_pointer(c, o->prefix, "site", p->sites.len);
-  buf_printf(c, "\n  %s_sizes_of, %s_body, EIN_WORTH_THREADS, EIN_ALL_DENSE, ", o->prefix, o->prefix);
-  if (t->mesh.n) buf_printf(c, "&%s_mesh, ", o->prefix);
-  else buf_str(c, "NULL, ");
-  buf_printf(c, "%s,\n};\n\n", ready);
+  buf_printf(c, " %s, %s,\n  %s_sizes_of, %s_body, EIN_WORTH_THREADS, EIN_ALL_DENSE, %s%s, %s,\n};\n\n",
+      c_table(c->arena, o->prefix, "buffer", t->buffers.len), c_table(c->arena, o->prefix, "site", p->sites.len),
+      o->prefix, o->prefix, t->mesh.n ? "&" : "", c_table(c->arena, o->prefix, "mesh", t->mesh.n), ready);
 }
 
 /* ---- functions ---------------------------------------------------------------------------------- */
@@ -419,11 +383,8 @@ static void model_text(Buf *c, const TaskGraph *t, const EmitOptions *o) {
   tables_of_arguments(c, t, x);
   buf_printf(c,
              "\n  %s_make, ein_destroy, ein_plan_run, ein_workspace_bytes, ein_argument_shape,\n"
-             "  ein_run, ein_last_error, ein_cancel,\n  ",
-             x);
-  table_pointer(c, x, "input_axes", t->inputs.len);
-  buf_char(c, ' ');
-  table_pointer(c, x, "output_axes", t->outputs.len);
+             "  ein_run, ein_last_error, ein_cancel,\n  %s, %s,",
+             x, c_table(c->arena, x, "input_axes", t->inputs.len), c_table(c->arena, x, "output_axes", t->outputs.len));
   if (t->mesh.n) buf_printf(c, "\n  %lld, %s_axes, %s_block, NULL, NULL,\n};\n", (long long)mesh_sites(&t->mesh), x, x);
   else buf_str(c, "\n  0, NULL, NULL, NULL, NULL,\n};\n");
 }

@@ -17,6 +17,16 @@
 /* By buffer, where its shape begins; one more entry at the end: the total number of axes. */
 uint32_t *c_axes(Arena *a, const TaskGraph *t);
 uint32_t c_turns(const TaskGraph *t); /* the number of turn counters */
+/* "PREFIX_name"; NULL, as text, if the table has no rows. */
+const char *c_table(Arena *a, const char *prefix, const char *name, uint32_t rows);
+/* A table of n integers, of any integer type; what: its type and name. */
+#define c_ints(c, what, n, x)                                                                     \
+  do {                                                                                            \
+    buf_printf((c), "static const %s[] = {", (what));                                             \
+    for (size_t at_ = 0; at_ < (size_t)(n); at_++)                                                \
+      buf_printf((c), "%s%lld", at_ ? ", " : "", (long long)(x)[at_]);                            \
+    buf_str((c), "};\n");                                                                        \
+  } while (0)
 /* ready: a function's name, or NULL. */
 void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o, const char *ready);
 /* Parts of it: tables of arguments, and of their axes; the header's declarations; checks that structs of views have

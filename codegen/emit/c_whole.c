@@ -36,11 +36,6 @@ static void sizes_say(Buf *c, const LoopProgram *const *plans, uint32_t n, const
       buf_printf(c, "%s%s = %lld", k ? ", " : i ? "; " : "", o->size[k]->s, (long long)o->sizes[i * o->n_sizes + k]);
 }
 
-static void table_name(Buf *c, const char *prefix, const char *name, uint32_t n) {
-  if (n) buf_printf(c, "%s_%s", prefix, name);
-  else buf_str(c, "NULL");
-}
-
 /* Makes a size that callers set a dim without a value, behind those of the mesh. */
 static void size_open(Arena *a, TaskGraph *t, Str name) {
   for (uint32_t i = t->mesh.n; i < t->dims.len; i++)
@@ -73,18 +68,14 @@ static void defaults_print(Buf *c, uint32_t n, const EmitOptions *o) {
   if (!o->n_defaults) return;
   for (uint32_t i = 0; i < o->n_choices * o->n_defaults; i++) {
     const EmitDefault *d = &o->defaults[i];
-    if (!d->n_from) continue;
-    buf_printf(c, "static const int %s_from_%u[] = {", o->prefix, i);
-    for (uint32_t k = 0; k < d->n_from; k++) buf_printf(c, "%s%u", k ? ", " : "", d->from[k]);
-    buf_str(c, "};\n");
+    if (d->n_from) c_ints(c, arena_printf(c->arena, "int %s_from_%u", o->prefix, i), d->n_from, d->from);
   }
   buf_printf(c, "static const ein_whole_default %s_defaults[] = {\n", o->prefix);
   for (uint32_t i = 0; i < n * o->n_defaults; i++) {
     const uint32_t k = i % (o->n_choices * o->n_defaults);
     const EmitDefault *d = &o->defaults[k];
-    buf_printf(c, "  {%u, &%s_model, %d, %u, ", d->input, d->prefix, d->by_block, d->n_from);
-    table_name(c, o->prefix, arena_printf(c->arena, "from_%u", k), d->n_from);
-    buf_str(c, "},\n");
+    buf_printf(c, "  {%u, &%s_model, %d, %u, %s},\n", d->input, d->prefix, d->by_block, d->n_from,
+        c_table(c->arena, o->prefix, arena_printf(c->arena, "from_%u", k), d->n_from));
   }
   buf_str(c, "};\n");
 }
@@ -92,10 +83,9 @@ static void defaults_print(Buf *c, uint32_t n, const EmitOptions *o) {
 static void sizes_print(Buf *c, uint32_t n, const EmitOptions *o) {
   if (!o->n_sizes) return;
   buf_printf(c, "static const char *const %s_dims[] = {", o->prefix);
-  for (uint32_t k = 0; k < o->n_sizes; k++) buf_str(c, k ? ", " : ""), c_string(c, o->size[k]->s, o->size[k]->len);
-  buf_printf(c, "};\nstatic const int64_t %s_sizes_of_plans[] = {", o->prefix);
-  for (uint32_t k = 0; k < n * o->n_sizes; k++) buf_printf(c, "%s%lld", k ? ", " : "", (long long)o->sizes[k]);
+  for (uint32_t k = 0; k < o->n_sizes; k++) buf_printf(c, "%s%s", k ? ", " : "", c_text(c->arena, o->size[k]));
   buf_str(c, "};\n");
+  c_ints(c, arena_printf(c->arena, "int64_t %s_sizes_of_plans", o->prefix), n * o->n_sizes, o->sizes);
 }
 
 static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
@@ -110,13 +100,9 @@ static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, con
   buf_str(c, "};\n");
   defaults_print(c, n, o);
   sizes_print(c, n, o);
-  buf_printf(c, "static const ein_whole_made %s_made = {%s_plans, %u, ", o->prefix, o->prefix, n);
-  table_name(c, o->prefix, "defaults", o->n_defaults);
-  buf_printf(c, ", %u, %u, %u, ", o->n_defaults, o->n_read, o->n_sizes);
-  table_name(c, o->prefix, "dims", o->n_sizes);
-  buf_str(c, ", ");
-  table_name(c, o->prefix, "sizes_of_plans", o->n_sizes);
-  buf_str(c, "};\n\n");
+  buf_printf(c, "static const ein_whole_made %s_made = {%s_plans, %u, %s, %u, %u, %u, %s, %s};\n\n", o->prefix,
+      o->prefix, n, c_table(c->arena, o->prefix, "defaults", o->n_defaults), o->n_defaults, o->n_read, o->n_sizes,
+      c_table(c->arena, o->prefix, "dims", o->n_sizes), c_table(c->arena, o->prefix, "sizes_of_plans", o->n_sizes));
 }
 
 /* $_plan passes sizes in the order of the tables. */
@@ -172,18 +158,14 @@ static void model_print(Buf *c, const TaskGraph *t, const EmitOptions *o) {
   c_axes_tables(c, t, o);
   buf_printf(c, "const ein_model %s_model = {\n  1, \"%s\", ", x, x);
   c_string(c, o->source, strlen(o->source));
-  buf_printf(c, ", %u, %u, %u,\n  ", o->n_sizes, t->inputs.len, t->outputs.len);
-  table_name(c, x, "dims", o->n_sizes);
-  buf_str(c, ", ");
-  table_name(c, x, "input", t->inputs.len);
-  buf_str(c, ", ");
-  table_name(c, x, "output", t->outputs.len);
-  buf_printf(c, ",\n  %s_make, ein_whole_destroy, ein_whole_plan, ein_whole_workspace, ein_whole_shape,\n"
-                "  ein_whole_run, ein_whole_last_error, ein_whole_cancel,\n  ", x);
-  table_name(c, x, "input_axes", t->inputs.len);
-  buf_str(c, ", ");
-  table_name(c, x, "output_axes", t->outputs.len);
-  buf_str(c, ",\n  0, NULL, ein_whole_block, ein_whole_run_blocks, ein_whole_collect,\n};\n");
+  buf_printf(c,
+      ", %u, %u, %u,\n  %s, %s, %s,\n"
+      "  %s_make, ein_whole_destroy, ein_whole_plan, ein_whole_workspace, ein_whole_shape,\n"
+      "  ein_whole_run, ein_whole_last_error, ein_whole_cancel,\n  %s, %s,\n"
+      "  0, NULL, ein_whole_block, ein_whole_run_blocks, ein_whole_collect,\n};\n",
+      o->n_sizes, t->inputs.len, t->outputs.len, c_table(c->arena, x, "dims", o->n_sizes),
+      c_table(c->arena, x, "input", t->inputs.len), c_table(c->arena, x, "output", t->outputs.len), x,
+      c_table(c->arena, x, "input_axes", t->inputs.len), c_table(c->arena, x, "output_axes", t->outputs.len));
 }
 
 void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {

@@ -145,16 +145,6 @@ void c_turn_ends(CPrinter *p, const Task *k, int32_t begin, const char *in) {
 
 /* ---- the table ---------------------------------------------------------------------------------------- */
 
-static void place_print(Buf *c, const EmitRow *x) {
-  const Place *place = &x->task->place;
-  if (x->name) c_string(c, x->name->s, x->name->len);
-  else buf_str(c, "NULL");
-  buf_str(c, ", ");
-  if (place->file) c_file(c, place->file);
-  else buf_str(c, "NULL");
-  buf_printf(c, ", %u", place->file ? place->line : 0);
-}
-
 static void uses_print(Buf *c, const EmitRows *r, const EmitRow *x) {
   for (uint32_t i = x->first; i < x->first + x->n; i++) {
     const EmitUse *u = &r->uses.at[i];
@@ -173,10 +163,8 @@ const char *c_rows(CPrinter *p) {
       x);
   vec_each(const EmitRow, r, p->launch.rows->rows) {
     uses_print(p->out, p->launch.rows, r);
-    buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, %d, ", kind_word[r->kind], r->first, r->n, r->pair,
-        r->unless, r->when, r->from);
-    place_print(&rows, r);
-    buf_str(&rows, "},\n");
+    buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, %d, %s, %s},\n", kind_word[r->kind], r->first, r->n, r->pair,
+        r->unless, r->when, r->from, c_text(p->arena, r->name), c_place_fields(p->arena, r->task->place));
   }
   buf_printf(p->out, "  {0, 0},\n};\nstatic const ein_spill_row %s_rows[] = {\n", x);
   buf_add(p->out, rows.s, rows.len);

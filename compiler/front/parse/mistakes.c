@@ -36,14 +36,6 @@ Span scene_place(const Scene *s) {
   return span_at(s->p, t.at, t.end);
 }
 
-Diag *scene_say(const Scene *s, DiagCode code, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  const char *text = arena_vprintf(s->p->arena, fmt, ap);
-  va_end(ap);
-  return diag_add(s->p->diags, code, scene_place(s), "%s", text);
-}
-
 bool begins_operand(int kind) {
   return kind == TOK_ID || kind == TOK_INT || kind == TOK_REAL || kind == TOK_CONST ||
          kind == TOK_DTYPE || kind == TOK_REDUCER || kind == TOK_COUNT || kind == TOK_LP ||
@@ -251,6 +243,15 @@ int scene_refuse(const Scene *s, const char *hint, ...) {
   return TOK_BAD;
 }
 
+int scene_tell(const Scene *s, DiagCode code, const char *what, const char *hint, ...) {
+  va_list ap;
+  va_start(ap, hint);
+  const char *text = arena_vprintf(s->p->arena, hint, ap);
+  va_end(ap);
+  diag_hint(s->p->diags, scene_say(s, code, "%s", what), "%s", text);
+  return TOK_BAD;
+}
+
 /* `: float32` */
 static void hint_dtype(const Scene *s, Diag *g) {
   bool wanted = s->t.kind == TOK_ID && s->ok[TOK_DTYPE] && s->last.kind == TOK_COLON;
@@ -376,8 +377,7 @@ static int empty_brackets(const Scene *s) {
 
 static int second_brackets(const Scene *s) {
   if (s->t.kind != TOK_LB || s->last.kind != TOK_RB || s->p->at.closed != OPEN_PLAIN) return PASS;
-  diag_hint(s->p->diags, scene_say(s, D_E001, "a second pair of brackets"), "all indices stand in one pair: `A[i,j]`");
-  return TOK_BAD;
+  return scene_tell(s, D_E001, "a second pair of brackets", "all indices stand in one pair: `A[i,j]`");
 }
 
 /* ---- the rules ------------------------------------------------------------------------------- */

@@ -49,10 +49,12 @@ const char *token_copy(const Parse *p, Token t);   /* a copy of it */
 bool token_is(const Parse *p, Token t, const char *word);
 const char *token_shown(const Parse *p, Token t);  /* "`x`", or its description */
 Span scene_place(const Scene *s);
-Diag *scene_say(const Scene *s, DiagCode code, const char *fmt, ...) EIN_PRINTF(3, 4);
+#define scene_say(s, code, ...) diag_add((s)->p->diags, (code), scene_place(s), __VA_ARGS__)
 Diag *scene_unexpected(const Scene *s);            /* with all that could have come */
 /* The same with a hint; and drops the statement's rest. */
 int scene_refuse(const Scene *s, const char *hint, ...) EIN_PRINTF(2, 3);
+/* Says what is wrong, with a hint; and drops the statement's rest. */
+int scene_tell(const Scene *s, DiagCode code, const char *what, const char *hint, ...) EIN_PRINTF(4, 5);
 void hint_joined(const Scene *s, Diag *g);         /* says that the line continues the one above, if it does */
 const char *bracket_sign(int kind);
 

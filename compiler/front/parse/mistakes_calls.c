@@ -128,17 +128,14 @@ int rule_parameter(const Scene *s) {
       p->stmt.first.kind == TOK_DEF && s->in == TOK_LP && !p->stmt.assigned && s->last.kind == TOK_ID &&
       p->open.len == 1;
   if (!list || (s->t.kind != TOK_COLON && s->t.kind != TOK_ASSIGN && s->t.kind != TOK_LB)) return PASS;
-  Diag *g = scene_unexpected(s);
   const char *x = token_copy(p, s->last), *head = source_piece(p, p->stmt.first.at, vec_last(p->open).at);
   const char *all = s->t.kind == TOK_LB ? source_piece(p, s->t.end, bracket_end(p) ? bracket_end(p) - 1 : 0) : NULL;
   bool bare = head && !strchr(head, '[');
-  if (s->t.kind == TOK_COLON) diag_hint(p->diags, g, "a parameter takes the dtype of its argument: `%s` alone", x);
-  else if (s->t.kind == TOK_ASSIGN) diag_hint(p->diags, g, "a parameter has no default: `%s` alone", x);
-  else
-    diag_hint(p->diags, g,
-        "a parameter comes with the labels of its argument; those that the def works on stand before: `%s%s(%s)`",
-        head ? head : "def f", bare && all && strlen(all) < SHOWN ? arena_printf(p->arena, "[%s]", all) : "", x);
-  return TOK_BAD;
+  if (s->t.kind == TOK_COLON) return scene_refuse(s, "a parameter takes the dtype of its argument: `%s` alone", x);
+  if (s->t.kind == TOK_ASSIGN) return scene_refuse(s, "a parameter has no default: `%s` alone", x);
+  return scene_refuse(s,
+      "a parameter comes with the labels of its argument; those that the def works on stand before: `%s%s(%s)`",
+      head ? head : "def f", bare && all && strlen(all) < SHOWN ? arena_printf(p->arena, "[%s]", all) : "", x);
 }
 
 /* ---- functions without a name ------------------------------------------------------------------ */
@@ -148,7 +145,6 @@ int rule_lambda(const Scene *s) {
   const Parse *p = s->p;
   if (s->last.kind != TOK_ID || !token_is(p, s->last, "lambda") || (s->t.kind != TOK_ID && s->t.kind != TOK_COLON))
     return PASS;
-  Diag *g = scene_unexpected(s);
   Scanner ahead = scan_quietly(p);
   Token t = s->t;
   for (int i = 0; i < NEAR && t.kind != TOK_COLON && t.kind != TOK_EOF && !ahead.newline; i++) t = scan(&ahead);
@@ -158,8 +154,7 @@ int rule_lambda(const Scene *s) {
   const char *name = whole ? token_copy(p, p->stmt.first) : "f",
              *x = t.kind == TOK_COLON ? source_piece(p, s->t.at, t.at) : NULL;
   const char *body = whole ? source_piece(p, t.end, line_rest(&at, t)) : NULL;
-  diag_hint(p->diags, g, "a function is a def: `def %s(%s) = %s`", name, x ? x : "x", body ? body : "...");
-  return TOK_BAD;
+  return scene_refuse(s, "a function is a def: `def %s(%s) = %s`", name, x ? x : "x", body ? body : "...");
 }
 
 /* ---- words of other languages within an expression --------------------------------------------- */
@@ -173,9 +168,8 @@ int rule_comprehension(const Scene *s) {
   const Open *open = &vec_last(p->open);
   const char *body = source_piece(p, open->at + 1, s->t.at), *f = token_copy(p, open->operand);
   bool reducer = open->operand.kind == TOK_REDUCER;
-  diag_hint(p->diags, scene_say(s, D_E001, "unexpected `for`: a label runs over its size by itself"),
-      "write `%s[%s] %s`", reducer ? f : "sum", label.kind == TOK_ID ? token_copy(p, label) : "j", body ? body : "...");
-  return TOK_BAD;
+  return scene_tell(s, D_E001, "unexpected `for`: a label runs over its size by itself", "write `%s[%s] %s`",
+      reducer ? f : "sum", label.kind == TOK_ID ? token_copy(p, label) : "j", body ? body : "...");
 }
 
 /* `sum[j in 0..3] e`, `sum[j=0:3] e` */
@@ -197,17 +191,12 @@ int rule_colon_alone(const Scene *s) {
        behind = s->t.kind == TOK_COLON && !p->open.len && p->stmt.assigned && ends_operand(s);
   if (s->t.kind == TOK_RB && s->in == TOK_LB && s->last.kind == TOK_COLON && p->at.before.kind == TOK_ID) {
     const char *label = token_copy(p, p->at.before);
-    Diag *g = scene_say(s, D_E001, "a size is missing behind the `:`");
-    diag_hint(p->diags, g, "write `%s:8`, or `%s` alone where a tensor says how large it is", label, label);
-  } else if (twice || behind) {
-    Diag *g = scene_unexpected(s);
-    diag_hint(p->diags, g, behind
-        ? "a dtype stands on the left, `z[i] : f64 = ...`; a value is converted by `f64(x)`"
-        : "a dtype stands behind the name, as in `input X[i:8] : f32`");
-  } else {
-    return PASS;
+    return scene_tell(s, D_E001, "a size is missing behind the `:`",
+        "write `%s:8`, or `%s` alone where a tensor says how large it is", label, label);
   }
-  return TOK_BAD;
+  if (!twice && !behind) return PASS;
+  return scene_refuse(s, behind ? "a dtype stands on the left, `z[i] : f64 = ...`; a value is converted by `f64(x)`"
+                                : "a dtype stands behind the name, as in `input X[i:8] : f32`");
 }
 
 /* `case x of`, `match x {`, `let a = 1 in`, `a as f64`, in place of a value. */
@@ -242,13 +231,10 @@ int rule_cast(const Scene *s) {
   size_t n = before ? s->last.at - p->at.operand.at - 1 : 0;
   const char *dtype = before ? foreign_dtype(inside + 1, n) : NULL, *at = dtype ? strchr(dtype, '`') : NULL;
   if (!argument && !at) return PASS;
-  Diag *g = scene_unexpected(s);
-  const char *x = at ? source_piece(p, s->t.at, operand_end(p, s->t)) : NULL;
-  if (argument) diag_hint(p->diags, g, "a conversion is named by its dtype: `%s(x)`", token_copy(p, s->last));
-  else
-    diag_hint(
-        p->diags, g, "a conversion is named by its dtype: `%.*s(%s)`", (int)strcspn(at + 1, "`"), at + 1, x ? x : "x");
-  return TOK_BAD;
+  if (argument) return scene_refuse(s, "a conversion is named by its dtype: `%s(x)`", token_copy(p, s->last));
+  const char *x = source_piece(p, s->t.at, operand_end(p, s->t));
+  return scene_refuse(
+      s, "a conversion is named by its dtype: `%.*s(%s)`", (int)strcspn(at + 1, "`"), at + 1, x ? x : "x");
 }
 
 /* `float z = 3`, `int n = 4` */
@@ -318,8 +304,8 @@ static const char *letters_parted(const Parse *p, const char *list, const char *
   return b.s;
 }
 
-static void hint_reducer(const Scene *s, Diag *g, const char *word, const char *labels, const char *body) {
-  diag_hint(s->p->diags, g, "labels stand in square brackets: `%s[%s] %s`", word, labels, body ? body : "...");
+static int refuse_reducer(const Scene *s, const char *word, const char *labels, const char *body) {
+  return scene_refuse(s, "labels stand in square brackets: `%s[%s] %s`", word, labels, body ? body : "...");
 }
 
 /* `sum_j x[j]`, the sign and `_j`, `Sum[i] x[i]`, `sum j x[j]` */
@@ -345,11 +331,9 @@ int rule_subscript(const Scene *s) {
   if (s->last.kind == TOK_RB) labels = p->src->bytes + word.end + 1, len = s->last.at - word.end - 1;
   if (len && *labels == '_') labels++, len--;
   if (!len || len > SHOWN) return PASS;
-  Diag *g = scene_unexpected(s);
   const char *list = arena_printf(p->arena, "%.*s", (int)len, labels);
-  if (s->last.kind == TOK_RB) diag_hint(p->diags, g, "write `%s[%s] %s`", red, list, body ? body : "...");
-  else hint_reducer(s, g, red, letters_parted(p, list, body), body);
-  return TOK_BAD;
+  if (s->last.kind == TOK_RB) return scene_refuse(s, "write `%s[%s] %s`", red, list, body ? body : "...");
+  return refuse_reducer(s, red, letters_parted(p, list, body), body);
 }
 
 /* `sum_i,j x[i,j]` */
@@ -362,9 +346,7 @@ int rule_subscripts(const Scene *s) {
   size_t len = strcspn(labels, " \n"), rest = strcspn(labels + len, "\n#");
   if (len > SHOWN || rest > SHOWN) return PASS;
   body = source_piece(p, (uint32_t)(labels + len - p->src->bytes), (uint32_t)(labels + len + rest - p->src->bytes));
-  Diag *g = scene_unexpected(s);
-  hint_reducer(s, g, red, arena_printf(p->arena, "%.*s", (int)len, labels), body);
-  return TOK_BAD;
+  return refuse_reducer(s, red, arena_printf(p->arena, "%.*s", (int)len, labels), body);
 }
 
 /* `x_{i}`, `z{i}`, the sign of a sum and `_{j=0}^{2}` */
@@ -378,21 +360,18 @@ int rule_braces(const Scene *s) {
   if (inside[n] != '}' || n > SHOWN) return PASS;
   while (m && token_text(p, s->last)[m - 1] == '_') m--;
   const char *red = sign ? "sum" : reducer_meant(p, s->last, &k);
-  Diag *g = scene_unexpected(s);
   Buf b = buf_new(p->arena);
   for (size_t i = 0, letters = strspn(inside, "abcdefghijklmnopqrstuvwxyz"); i < labels; i++)
     buf_printf(&b, "%s%c", i && letters == labels ? "," : "", inside[i]);
-  if (red) hint_reducer(s, g, red, b.s, NULL);
-  else diag_hint(p->diags, g, "labels stand in square brackets: `%.*s[%s]`", (int)m, token_text(p, s->last), b.s);
-  return TOK_BAD;
+  if (red) return refuse_reducer(s, red, b.s, NULL);
+  return scene_refuse(s, "labels stand in square brackets: `%.*s[%s]`", (int)m, token_text(p, s->last), b.s);
 }
 
 /* `2(x + 1)`, `(a)(b)`, `sin^2(x)` */
 int rule_product_by_bracket(const Scene *s) {
   const Parse *p = s->p;
   if (s->t.kind != TOK_LP || !ends_operand(s) || !s->ok[TOK_STAR] || s->ok[TOK_LP]) return PASS;
-  uint32_t end = operand_end(p, s->t);
-  const char *a = source_piece(p, p->at.operand.at, s->last.end), *b = end ? source_piece(p, s->t.at, end) : NULL;
+  const char *a = source_piece(p, p->at.operand.at, s->last.end), *b = source_piece(p, s->t.at, operand_end(p, s->t));
   Op op;
   Diag *g = scene_unexpected(s);
   const char *before = p->src->bytes + s->last.at, *name = before;
@@ -410,6 +389,5 @@ int rule_product_by_bracket(const Scene *s) {
 int rule_arrow_left(const Scene *s) {
   const Parse *p = s->p;
   if (s->t.kind != TOK_LT || p->src->bytes[s->t.end] != '-' || p->stmt.assigned || !s->ok[TOK_ASSIGN]) return PASS;
-  diag_hint(p->diags, scene_say(s, D_E016, "there is no operator `<-`"), "`=` defines");
-  return TOK_BAD;
+  return scene_tell(s, D_E016, "there is no operator `<-`", "`=` defines");
 }

@@ -54,10 +54,9 @@ static Callee callee(const Parse *p, Token name) {
 
 static void hint_two_operands(const Scene *s, Diag *g) {
   const Parse *p = s->p;
-  uint32_t end = operand_end(p, s->t);
   bool named = p->at.operand.kind == TOK_ID && (s->last.kind == TOK_ID || s->last.kind == TOK_RB);
   Callee how = named ? callee(p, p->at.operand) : READ;
-  const char *a = source_piece(p, p->at.operand.at, s->last.end), *b = end ? source_piece(p, s->t.at, end) : NULL;
+  const char *a = source_piece(p, p->at.operand.at, s->last.end), *b = source_piece(p, s->t.at, operand_end(p, s->t));
   if (!a || !b) a = "f", b = "x";
   if (how == CALLED) diag_hint(p->diags, g, "functions, defs and monoids are called with parentheses: `%s(%s)`", a, b);
   else if (*b != '(') diag_hint(p->diags, g, "is an operator missing, as in `%s * %s`?", a, b);
@@ -86,9 +85,7 @@ int rule_missing_branch(const Scene *s) {
   if (!s->ok[k] || !ends_operand(s) || !begins_operand(s->t.kind)) return PASS;
   if (line_has(s->p, k, k == TOK_THEN ? TOK_ELSE : TOK_THEN)) return PASS;
   Diag *g = scene_unexpected(s);
-  uint32_t end = operand_end(s->p, s->t);
-  const char *x = end ? source_piece(s->p, s->t.at, end) : NULL;
-  const char *word = k == TOK_THEN ? "then" : "else";
+  const char *x = source_piece(s->p, s->t.at, operand_end(s->p, s->t)), *word = k == TOK_THEN ? "then" : "else";
   diag_hint(s->p->diags, g, "is `%s` missing before it, as in `%s %s`?", word, word, x ? x : "...");
   return ANSWER_INSERT + k;
 }
@@ -112,13 +109,12 @@ int rule_assert(const Scene *s) {
        behind = s->ok[TOK_COMMA] && !p->open.len && ends_operand(s);
   bool called = s->t.kind == TOK_COMMA && p->open.len == 1 && vec_last(p->open).at == p->stmt.first.end;
   if (!text || !(first || called || (behind && (s->t.kind == TOK_STRING || s->t.kind == TOK_COLON)))) return PASS;
-  Diag *g = scene_unexpected(s);
   uint32_t at = called ? vec_last(p->open).at + 1 : p->stmt.first.end;
   const char *claim = first ? NULL : source_piece(p, at, s->last.end);
   const char *why = first ? "the condition comes first"
       : called            ? "assert is no function"
                           : "a comma stands before the text";
-  diag_hint(p->diags, g, "%s: `assert %s, %s`", why, claim ? claim : "e", text);
+  scene_refuse(s, "%s: `assert %s, %s`", why, claim ? claim : "e", text);
   return !first && s->t.kind == TOK_STRING ? ANSWER_INSERT + TOK_COMMA : TOK_BAD;
 }
 
@@ -241,14 +237,9 @@ int rule_unary_plus(const Scene *s) {
 
 int rule_bare_reducer(const Scene *s) {
   if (s->last.kind != TOK_REDUCER && s->last.kind != TOK_COUNT) return PASS;
-  Diag *g = scene_unexpected(s);
-  int n = (int)(s->last.end - s->last.at);
-  const char *word = token_text(s->p, s->last);
-  if (s->last.kind == TOK_COUNT)
-    diag_hint(s->p->diags, g, "write `count[i where p]`");
-  else
-    diag_hint(s->p->diags, g, "write `%.*s[k] e`, or `%.*s(e)` over all labels", n, word, n, word);
-  return TOK_BAD;
+  const char *word = token_copy(s->p, s->last);
+  if (s->last.kind == TOK_COUNT) return scene_refuse(s, "write `count[i where p]`");
+  return scene_refuse(s, "write `%s[k] e`, or `%s(e)` over all labels", word, word);
 }
 
 static const char *name_alone(const Scene *s) {
@@ -300,9 +291,8 @@ int rule_statement_over(const Scene *s) {
 
 int rule_def_without_value(const Scene *s) {
   if (s->t.kind != TOK_RC || s->in != TOK_LC || !s->ok[TOK_INT] || !s->start) return PASS;
-  Diag *g = scene_say(s, D_E001, "this def's block has no value");
-  diag_hint(s->p->diags, g, "its last line is an expression: `{ m = max[j] x; exp(x - m) }`");
-  return TOK_BAD;
+  return scene_tell(s, D_E001, "this def's block has no value",
+      "its last line is an expression: `{ m = max[j] x; exp(x - m) }`");
 }
 
 int rule_def_goes_on(const Scene *s) {
@@ -316,13 +306,12 @@ int rule_def_goes_on(const Scene *s) {
 
 int rule_slice(const Scene *s) {
   if (s->t.kind != TOK_COLON || s->in != TOK_LB) return PASS;
-  Diag *g = scene_say(s, D_E001, "unexpected `:` in an index");
   Scanner ahead = scan_quietly(s->p);
   int next = scan(&ahead).kind;
   bool whole = (s->last.kind == TOK_LB || s->last.kind == TOK_COMMA) && (next == TOK_COMMA || next == TOK_RB);
-  diag_hint(s->p->diags, g, whole ? "a whole axis is read by its label, as in `X[i, j]`"
-                                  : "there are no slices: `Y[i:4] = X[i + 1]` takes four from the second on");
-  return TOK_BAD;
+  return scene_tell(s, D_E001, "unexpected `:` in an index",
+      whole ? "a whole axis is read by its label, as in `X[i, j]`"
+            : "there are no slices: `Y[i:4] = X[i + 1]` takes four from the second on");
 }
 
 bool complain_sign_line(Parse *p, Token t) {

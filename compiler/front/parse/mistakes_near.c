@@ -78,9 +78,8 @@ int rule_foreign_operator(const Scene *s) {
   };
   const Parse *p = s->p;
   if (is_shift(s)) {
-    Diag *g = scene_say(s, D_E001, "there are no shifts of bits");
-    diag_hint(p->diags, g, s->t.kind == TOK_LT ? "write `x * 2^k`" : "write `x // 2^k`");
-    return TOK_BAD;
+    return scene_tell(
+        s, D_E001, "there are no shifts of bits", s->t.kind == TOK_LT ? "write `x * 2^k`" : "write `x // 2^k`");
   }
   if (!ends_operand(s) || !s->ok[TOK_STAR]) return PASS;
   for (size_t i = 0; s->t.kind == TOK_ID && i < COUNT(known); i++) {
@@ -99,10 +98,9 @@ int rule_foreign_operator(const Scene *s) {
 /* `a if c else b`, `sum[j if c] a` */
 int rule_choice_behind(const Scene *s) {
   if (s->t.kind != TOK_IF || (!ends_operand(s) && s->last.kind != TOK_RB)) return PASS;
-  Diag *g = scene_unexpected(s);
   bool predicate = s->ok[TOK_WHERE];
-  if (predicate) diag_hint(s->p->diags, g, "a predicate stands behind `where`: `sum[i where p] e`");
-  else diag_hint(s->p->diags, g, "the condition comes first: `if c then a else b`");
+  scene_refuse(s, predicate ? "a predicate stands behind `where`: `sum[i where p] e`"
+                            : "the condition comes first: `if c then a else b`");
   return predicate ? TOK_WHERE : TOK_BAD;
 }
 

@@ -9,7 +9,7 @@
 
 int rule_equals(const Scene *s) {
   if (s->t.kind == TOK_EQ && s->ok[TOK_ASSIGN]) {
-    diag_hint(s->p->diags, scene_say(s, D_E019, "`==` compares, and cannot define"), "write `=`");
+    scene_tell(s, D_E019, "`==` compares, and cannot define", "write `=`");
     return TOK_ASSIGN;
   }
   if (s->t.kind == TOK_ASSIGN && s->ok[TOK_EQ] && !s->ok[TOK_COLON]) {
@@ -66,8 +66,7 @@ int rule_where_called(const Scene *s) {
   if (s->t.kind != TOK_WHERE || !s->ok[TOK_INT] || s->last.kind == TOK_LB) return PASS;
   Scanner ahead = scan_quietly(s->p);
   if (scan(&ahead).kind != TOK_LP) return PASS;
-  diag_hint(s->p->diags, scene_say(s, D_E001, "there is no function `where`"), "a choice is `if c then a else b`");
-  return TOK_BAD;
+  return scene_tell(s, D_E001, "there is no function `where`", "a choice is `if c then a else b`");
 }
 
 /* The text in the round brackets that the current token opens, and the token after them; NULL: too long. */
@@ -125,10 +124,8 @@ int rule_where_first(const Scene *s) {
   bool comma = s->last.kind == TOK_COMMA && s->in == TOK_LB && next != TOK_RB && next != TOK_COMMA && next != TOK_COLON;
   if (s->t.kind != TOK_WHERE || (s->last.kind != TOK_LB && !comma)) return PASS;
   const char *head = comma ? source_piece(p, vec_last(p->open).operand.at, s->last.at) : NULL;
-  Diag *g = comma ? scene_say(s, D_E001, "unexpected `where` behind a comma")
-                  : scene_say(s, D_E001, "a label comes before `where`");
-  diag_hint(p->diags, g, "write `%s where p]%s`", head ? head : "sum[i", head ? "" : " e");
-  return TOK_BAD;
+  return scene_tell(s, D_E001, comma ? "unexpected `where` behind a comma" : "a label comes before `where`",
+      "write `%s where p]%s`", head ? head : "sum[i", head ? "" : " e");
 }
 
 /* `sum[i] x[i] where p`, `sum[i] (x[i] where p)` */
@@ -153,13 +150,12 @@ int rule_where_behind(const Scene *s) {
   if (s->t.kind != TOK_WHERE || s->ok[TOK_WHERE]) return PASS;
   const Parse *p = s->p;
   if (s->in == TOK_LB && !p->stmt.assigned && (p->stmt.first.kind == TOK_ID || p->stmt.first.kind == TOK_OUTPUT)) {
-    Diag *g = scene_say(s, D_E001, "`where` cannot stand on the left: an equation defines all elements");
+    const char *what = "`where` cannot stand on the left: an equation defines all elements";
     uint32_t close = bracket_end(p);
     const char *x = source_piece(p, p->open.len == 1 ? vec_last(p->open).operand.at : s->t.at, s->t.at);
     const char *q = close ? source_piece(p, s->t.end, close - 1) : NULL, *e = close ? value_ahead(p) : NULL;
-    if (x && q) diag_hint(p->diags, g, "choose on the right: `%s] = if %s then %s else 0`", x, q, e ? e : "...");
-    else diag_hint(p->diags, g, "choose on the right: `Y[i] = if p then a else b`");
-    return TOK_BAD;
+    if (!x || !q) return scene_tell(s, D_E001, what, "choose on the right: `Y[i] = if p then a else b`");
+    return scene_tell(s, D_E001, what, "choose on the right: `%s] = if %s then %s else 0`", x, q, e ? e : "...");
   }
   if (!ends_operand(s) || !s->ok[TOK_STAR]) return PASS;
   Diag *g = scene_unexpected(s);
@@ -333,12 +329,10 @@ int rule_until(const Scene *s) {
   const Parse *p = s->p;
   bool first = p->stmt.first.kind == TOK_REPEAT && s->last.kind == TOK_REPEAT, behind = s->last.kind == TOK_RC;
   if (s->t.kind != TOK_UNTIL || !(first || behind)) return PASS;
-  Diag *g = first ? scene_say(s, D_E001, "a loop has a bound before its `until`")
-                  : scene_say(s, D_E001, "`until` stands before the block");
-  uint32_t end = line_rest(p, s->t);
-  const char *c = end ? source_piece(p, s->t.end, end) : NULL;
+  const char *what = first ? "a loop has a bound before its `until`" : "`until` stands before the block",
+             *c = source_piece(p, s->t.end, line_rest(p, s->t));
   bool brace = c && c[strlen(c) - 1] == '{';
-  diag_hint(p->diags, g, "write `repeat t < 100 until %.*s%s", c ? (int)(strlen(c) - brace) : 2, c ? c : "c ",
+  scene_tell(s, D_E001, what, "write `repeat t < 100 until %.*s%s", c ? (int)(strlen(c) - brace) : 2, c ? c : "c ",
       brace ? "{ ... }`" : " { ... }`");
   return behind ? ANSWER_LINE : TOK_BAD;
 }
@@ -411,8 +405,7 @@ int rule_colon_block(const Scene *s) {
   Token next = scan(&ahead);
   if (!ahead.newline && next.kind != TOK_EOF) return PASS;
   const char *head = source_piece(p, p->stmt.first.at, s->t.at);
-  Diag *g = scene_say(s, D_E001, "unexpected `:`: a block stands in braces");
-  diag_hint(p->diags, g, "write `%s { ... }`", head ? head : "repeat t < T");
+  scene_tell(s, D_E001, "unexpected `:`: a block stands in braces", "write `%s { ... }`", head ? head : "repeat t < T");
   return TOK_LC;
 }
 
@@ -458,13 +451,8 @@ int rule_bare_expression(const Scene *s) {
   bool operator = token_facts(s->t.kind) & BINARY || s->t.kind == TOK_MINUS || s->t.kind == TOK_LP;
   if (!operator || !s->ok[TOK_ASSIGN] || p->stmt.assigned || p->open.len || p->stmt.first.kind != TOK_ID) return PASS;
   if (s->t.kind == TOK_EQ) return PASS;
-  Diag *g = scene_unexpected(s);
-  bool arrow = line_has(p, TOK_SLIP, TOK_EOF);
-  const char *e = arrow ? NULL : source_piece(p, p->stmt.first.at, line_rest(p, s->t));
-  diag_hint(p->diags, g, "an equation says first what it defines: `%s%s`",
-      arrow ? "Z[i,k] = sum[j] A[i,j] * B[j,k]" : "output y = ",
-      arrow   ? ""
-          : e ? e
-              : "...");
-  return TOK_BAD;
+  if (line_has(p, TOK_SLIP, TOK_EOF)) /* an arrow */
+    return scene_refuse(s, "an equation says first what it defines: `Z[i,k] = sum[j] A[i,j] * B[j,k]`");
+  const char *e = source_piece(p, p->stmt.first.at, line_rest(p, s->t));
+  return scene_refuse(s, "an equation says first what it defines: `output y = %s`", e ? e : "...");
 }

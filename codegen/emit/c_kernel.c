@@ -371,7 +371,7 @@ void c_call(CPrinter *p, uint32_t number, const char *before) {
   }
   const char *in = arena_printf(p->arena, "%s  ", before);
   for (int narrow = 0; narrow < 2; narrow++) {
-    buf_printf(p->out, "#if %s\n%sif (%sein_is_wide()) {\n", narrow ? "EIN_NARROW" : "EIN_WIDE", before, narrow ? "!" : "");
+    buf_printf(p->out, "#if EIN_%s\n%sif (%sein_is_wide()) {\n", narrow ? "NARROW" : "WIDE", before, narrow ? "!" : "");
     call_print(p, number, narrow, in);
     buf_printf(p->out, "%s}\n#endif\n", before);
   }

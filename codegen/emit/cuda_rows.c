@@ -163,8 +163,8 @@ const char *c_rows(CPrinter *p) {
       x);
   vec_each(const EmitRow, r, p->launch.rows->rows) {
     uses_print(p->out, p->launch.rows, r);
-    buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, %d, %s, %s},\n", kind_word[r->kind], r->first, r->n, r->pair,
-        r->unless, r->when, r->from, c_text(p->arena, r->name), c_place_fields(p->arena, r->task->place));
+    buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, %d, %s, %s},\n", kind_word[r->kind], r->first, r->n,
+        r->pair, r->unless, r->when, r->from, c_text(p->arena, r->name), c_place_fields(p->arena, r->task->place));
   }
   buf_printf(p->out, "  {0, 0},\n};\nstatic const ein_spill_row %s_rows[] = {\n", x);
   buf_add(p->out, rows.s, rows.len);

@@ -91,7 +91,8 @@ static bool eq_kernel(Equal *e, const LoopKernel *a, const LoopKernel *b) {
   bool ok = eq_str(q, "the name", a->name, b->name) && eq_place(q, a->from, b->from) &&
             eq_int(q, "the task", a->task, b->task) && eq_expr(q, "the work", a->work, b->work) &&
             eq_int(q, "whether there is a dense version", a->dense, b->dense) && eq_heads(q, a, b) &&
-            eq_body(q, &a->body, &b->body) && eq_int(q, "whether there is one for narrow registers", !a->narrow, !b->narrow);
+            eq_body(q, &a->body, &b->body) &&
+            eq_int(q, "whether there is one for narrow registers", !a->narrow, !b->narrow);
   e->k = NULL;
   return ok && (!a->narrow || eq_kernel(e, a->narrow, b->narrow));
 }

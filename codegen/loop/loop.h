@@ -14,7 +14,7 @@ typedef enum {
   BIND_THREAD,               /* iterations are independent; only as a statement of the kernel itself */
   BIND_VECTOR,               /* iterations are independent and run in lanes */
   BIND_SHORT,                /* the same, with a known number of iterations, at most LOOP_SHORT: must not be unrolled */
-  BIND_HELD,                 /* the same, with a power of two, at most LOOP_HELD: all that they store is vectors, which a
+  BIND_HELD,                 /* the same, with a power of two, at most LOOP_HELD: they store vectors alone, which a
                               * compiler may keep in registers */
   BIND_UNROLL,               /* unrolled */
   BIND_ROLL,                 /* never unrolled: it walks memory in order, which the hardware prefetches */

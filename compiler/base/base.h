@@ -76,11 +76,11 @@ Str strings_printf(Strings *t, const char *fmt, ...) EIN_PRINTF(2, 3);
                      : (void)((v).at = vec_grow((a), (v).at, sizeof((v).at[0]), (v).len, &(v).cap)))
 #define vec_pop(v)  ((v).at[--(v).len])
 #define vec_last(v) ((v).at[(v).len - 1])
-/* vec_each(const Task, k, v) { ... }: for the address of each element; vec_each_of: of a vector of pointers, for each of
- * these. Nothing is pushed to v meanwhile. */
+/* `vec_each(const TaskStage, s, k->stages) { ... }` is for the address of each element; vec_each_of is for a vector of
+ * pointers, and for each of these. Nothing is pushed to the vector meanwhile. */
 #define vec_each(T, x, v) for (T *x = (v).at; x && x < (v).at + (v).len; x++)
-#define vec_each_of(T, x, v)                                                                            \
-  for (T *const *x##_at = (T *const *)(v).at, *x;                                                       \
+#define vec_each_of(T, x, v)                                                                   \
+  for (T *const *x##_at = (T *const *)(v).at, *x;                                              \
        x##_at && x##_at < (T *const *)(v).at + (v).len && ((x = *x##_at), true); x##_at++)
 void *vec_grow(Arena *a, void *at, size_t size, uint32_t len, uint32_t *cap);
 

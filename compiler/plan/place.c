@@ -480,7 +480,8 @@ static int8_t further(const Mesh *m, uint32_t rank, const int64_t *most, const P
     int64_t room = most[k] / placement_count(m, at, (int8_t)k) / placement_inner(m, at, k);
     if (room < m->size[a] || room <= widest || (!inner && cut_later(m, home, (int8_t)k, a))) continue;
     best = (int8_t)(inner ? PLACE_INNER - (int)k : (int)k);
-    widest = inner && room >= (int64_t)ENOUGH * m->size[a] ? INT64_MAX : room; /* of outer dimensions they are contiguous */
+    bool enough = inner && room >= (int64_t)ENOUGH * m->size[a]; /* of outer dimensions they are contiguous */
+    widest = enough ? INT64_MAX : room;
   }
   return best;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Copies within a device's memory between tensors with different strides, by a kernel that boxes.h describes: a caller's
- * tensors that are not in row-major order, and what moves to other sites.
+ * Copies within a device's memory between tensors with different strides, by a kernel that boxes.h describes: a
+ * caller's tensors that are not in row-major order, and what moves to other sites.
  */
 #ifndef EIN_CUDA_PACKING_H
 #define EIN_CUDA_PACKING_H

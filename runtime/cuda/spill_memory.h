@@ -203,8 +203,8 @@ static ein_spill_gap ein_spill_gap_at(const ein_spill_memory *m, int k, int64_t 
   return x;
 }
 
-/* Whether x is the better gap. For what is fetched that is the one whose memory is in use the shortest, for all else the
- * one that is in use the longest; of those, the one with the least beside it. */
+/* Whether x is the better gap. For what is fetched that is the one whose memory is in use the shortest, for all else
+ * the one that is in use the longest; of those, the one with the least beside it. */
 static int ein_spill_better(const ein_spill_memory *m, const ein_spill_gap *x, const ein_spill_gap *y, int fetched) {
   if (y->first < 0) return x->first >= 0;
   if (x->first < 0) return 0;

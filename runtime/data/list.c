@@ -57,7 +57,8 @@ static ein_status list_walk(list_text *t, int depth) {
     if (n) t->at++, skip_blanks(t);
     const int inner = *t->at == '[';
     const int deeper = depth + 1 < EIN_MAX_AXES && t->known[depth + 1];
-    if (t->leaf >= 0 ? (depth == t->leaf) == inner : !inner && deeper) return list_bad(t, "numbers and lists stand in one list");
+    if (t->leaf >= 0 ? (depth == t->leaf) == inner : !inner && deeper)
+      return list_bad(t, "numbers and lists stand in one list");
     if (!inner) t->leaf = depth;
     ein_status status = inner ? list_walk(t, depth + 1) : value_read(t);
     if (status != EIN_OK) return status;

@@ -10,9 +10,9 @@
  * Parts are combined in the order of sites, so the bits are the same in every run. Parts for which a plan has no
  * room at once are cut into slices, which are sent in rounds: in round r, the sites of group g send slice r - g. So
  * a slice meets its parts in order, each site sends and receives in nearly every round, and holds one slice of each
- * part at a time. In an all-reduce, each site combines its share this way; then the shares go to the other sites. Much that one
- * site has and all need goes the same way: a share to each, and then from each to the others. So nobody sends more than
- * twice what each receives.
+ * part at a time. In an all-reduce, each site combines its share this way; then the shares go to the other sites.
+ * Much that one site has and all need goes the same way: a share to each, and then from each to the others. So
+ * nobody sends more than twice what each receives.
  */
 #include "ein_sites.h"
 

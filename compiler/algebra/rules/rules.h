@@ -11,9 +11,9 @@
  * keeps o u        its reducer, with the functions behind it     j   a join: kernel, ranges, keys, functions     x y d
  * placements
  *
- * The caller supplies what occurs only in the result (d, or h, k and u). `move` matches any move, `bcast` and `shuf` one kind;
- * `move?` and `filter?` are optional. A function in a result that has no value (a placement that cannot be expressed
- * over other keys) is also a condition. */
+ * The caller supplies what occurs only in the result (d, or h, k and u). `move` matches any move, `bcast` and `shuf`
+ * one kind; `move?` and `filter?` are optional. A function in a result that has no value (a placement that cannot be
+ * expressed over other keys) is also a condition. */
 #ifndef EIN_ALGEBRA_RULES_H
 #define EIN_ALGEBRA_RULES_H
 

@@ -61,8 +61,8 @@ typedef struct Simulated {
 } Simulated;
 
 /* tasks: by node id, how tasks do it: what moves wait for, which would not wait for themselves, and panels. NULL: moves
- * begin as soon as they can, and all is done at once. Returns NULL and says why, for people, if there are too many sites
- * or blocks, or the machine lacks a figure. The machine must have the sites of the mesh. */
+ * begin as soon as they can, and all is done at once. Returns NULL and says why, for people, if there are too many
+ * sites or blocks, or the machine lacks a figure. The machine must have the sites of the mesh. */
 Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *s, const AlgTasks *tasks, Buf *why);
 
 #endif

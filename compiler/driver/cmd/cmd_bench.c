@@ -160,7 +160,10 @@ static Leave prepare(Bench *b, const Words *inputs) {
   given_fill(s, b->j, &given);
   l = run_inputs(s, b->j, &given, &b->e);
   if (!l) l = defaults_make(s, b->args, b->j, &b->c, b->threads, &b->e);
-  if (!l && b->c.nvrtc && !b->c.memory) l = resident_open(s, &b->resident), s->resident = &b->resident; /* behind what makes defaults */
+  if (!l && b->c.nvrtc && !b->c.memory) { /* after what makes defaults */
+    l = resident_open(s, &b->resident);
+    s->resident = &b->resident;
+  }
   if (!l) l = library_open(s, b->j, &b->c, b->threads, &b->lib);
   if (!l) l = library_plan(s, &b->lib, b->j, &b->e, &status);
   if (!l && s->resident) l = resident_bring(s, s->resident, &b->lib, &b->e);

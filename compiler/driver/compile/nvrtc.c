@@ -159,8 +159,8 @@ static Leave arch_add(Session *s, const Nvrtc *v, const Known *known, const char
 /* The first with units for products of matrices as runtime/cuda/matrix.h uses them. */
 enum { ARCH_MATRIX = 80 };
 
-/* said NULL: PTX for the oldest one, which any device that NVRTC knows accepts; and, if kernels have products for matrix
- * units, for the oldest that has these. */
+/* said NULL: PTX for the oldest one, which any device that NVRTC knows accepts; and, if kernels have products for
+ * matrix units, for the oldest that has these. */
 static Leave archs_said(Session *s, const Nvrtc *v, const Buf *kernels, const char *said, Archs *out) {
   Known known;
   Leave l = archs_known(s, v, &known);

@@ -121,5 +121,6 @@ void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *targe
     return;
   }
   if (cc) cc = arena_printf(s->arena, "%.*s", (int)strcspn(cc, ","), cc);
-  if (compiler_macros(s, cc && *cc ? cc : NULL, first, &c, &said)) target->both = !target_take(s, c.said, said.s, target);
+  if (compiler_macros(s, cc && *cc ? cc : NULL, first, &c, &said))
+    target->both = !target_take(s, c.said, said.s, target);
 }

@@ -79,9 +79,10 @@ static void box(Picture *w, uint32_t i) {
   const LayoutBox *at = &w->d.l.boxes.at[i];
   Buf *out = w->d.b;
   double x = at->x - at->width / 2, y = at->y;
-  buf_printf(out, "<g class=\"%s\"><title>%s</title>", b->node ? kind[b->node->kind] : "out", html(out->arena, b->text));
-  buf_printf(out, "<rect class=\"box\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"%d\"/>", x, y, at->width,
-      at->height, !b->node || b->node->kind == EIN_INPUT ? 12 : 4);
+  buf_printf(
+      out, "<g class=\"%s\"><title>%s</title>", b->node ? kind[b->node->kind] : "out", html(out->arena, b->text));
+  buf_printf(out, "<rect class=\"box\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"%d\"/>", x, y,
+      at->width, at->height, !b->node || b->node->kind == EIN_INPUT ? 12 : 4);
   for (uint32_t k = 0; k < w->inside[i]; k++)
     buf_printf(
         out, "<rect class=\"bar\" x=\"%.0f\" y=\"%.0f\" width=\"3\" height=\"%.0f\"/>", x - 7 - 6 * k, y, at->height);

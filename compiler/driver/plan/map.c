@@ -288,8 +288,8 @@ static void cell_svg(const WinMap *m, Buf *b, uint32_t row, uint32_t column) {
   buf_printf(b,
       "<g><title>%s</title><rect class=\"chip %s\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"3\"/>"
       "<text class=\"c %s\" x=\"%.0f\" y=\"%.0f\">%s</text></g>\n",
-      html(b->arena, x->title), colour, left + 1, top + 1, CELL_W - 2, CELL_H - 2, colour, left + CELL_W / 2, top + CELL_H / 2 + 4,
-      x->why ? "no plan" : ratio_text(b->arena, x));
+      html(b->arena, x->title), colour, left + 1, top + 1, CELL_W - 2, CELL_H - 2, colour, left + CELL_W / 2,
+      top + CELL_H / 2 + 4, x->why ? "no plan" : ratio_text(b->arena, x));
 }
 
 static void axes_svg(const WinMap *m, Buf *b) {
@@ -325,8 +325,8 @@ static void map_svg(const WinMap *m, Buf *b) {
       w, h, w, h, m->by);
   for (uint32_t i = 0; page_style[i]; i++) buf_printf(b, "%s\n", page_style[i]);
   buf_printf(b,
-      "</style>\n<text class=\"name\" x=\"%.0f\" y=\"20\">%s: which strategy %s; how many times as much as the plan found"
-      "</text>\n",
+      "</style>\n<text class=\"name\" x=\"%.0f\" y=\"20\">%s: which strategy %s; how many times as much as the plan "
+      "found</text>\n",
       LEFT, html(b->arena, m->args->operands.at[0]), m->by);
   axes_svg(m, b);
   for (uint32_t i = 0; i < m->rows * m->columns; i++) cell_svg(m, b, i / m->columns, i % m->columns);

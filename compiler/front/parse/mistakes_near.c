@@ -46,9 +46,10 @@ int rule_misspelt(const Scene *s) {
     diag_hint(p->diags, g, "did you mean %s?", token_name(k));
     return TOK_BAD;
   }
-  if (s->last.kind == TOK_ID && begins_operand(s->t.kind) && (token_is(s->p, s->last, "If") || token_is(s->p, s->last, "IF"))) {
-    Diag *g = diag_add(p->diags, D_E001, span_at(p, s->last.at, s->last.end), "no expression begins with `%.*s`", 2,
-        token_text(p, s->last));
+  bool capital = s->last.kind == TOK_ID && (token_is(p, s->last, "If") || token_is(p, s->last, "IF"));
+  if (capital && begins_operand(s->t.kind)) {
+    Diag *g = diag_add(p->diags, D_E001, span_at(p, s->last.at, s->last.end), "no expression begins with `%s`",
+        token_copy(p, s->last));
     diag_hint(p->diags, g, "did you mean `if`?");
     return TOK_BAD;
   }

@@ -109,8 +109,8 @@ static void name_made(Namer *x, EinNode *n) {
 
 /* ---- results of a repeat ----------------------------------------------------------------------------------------- */
 
-/* A stack keeps its own name, even where a pass reads another tensor of the block for it, unless a vertex or a state has
- * that name; then it is named after the tensor that it stacks. */
+/* A stack keeps its own name, even where a pass reads another tensor of the block for it, unless a vertex or a state
+ * has that name; then it is named after the tensor that it stacks. */
 static void name_result(Namer *x, EinNode *n) {
   if (n->kind != EIN_STACK) return;
   const EinStack *s = &n->repeat->body->stacks.at[n->index];

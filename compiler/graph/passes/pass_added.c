@@ -10,7 +10,7 @@
  * row of its filter, or tap by tap, is one loop over its output if all its terms are in one sum. So sums of a few
  * points, all terms together, that read around the result's points are added up there, too.
  *
- * The sums must have nobody else who reads them, and no conditions, and be of the dtype in which they are added up. */
+ * Nothing else reads the sums. They have no conditions, and the dtype in which they are added up. */
 #include <string.h>
 
 #include "rebuild.h"

@@ -514,7 +514,8 @@ static void block_size(Panel *t, int64_t most) {
     blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
     double u = (double)wide_u * near_u, v = (double)wide_v * near_v;
     if (blocks * blocks * (double)BLOCK_OPS >= work || (t->thin && blocks >= (double)PARTS)) break;
-    bool cut_u = u > (double)NARROW && wide_u > t->u.unit, cut_v = v > (double)NARROW && wide_v > t->v.unit && !stays_whole(t);
+    bool cut_u = u > (double)NARROW && wide_u > t->u.unit,
+         cut_v = v > (double)NARROW && wide_v > t->v.unit && !stays_whole(t);
     if (cut_u && (u > v || (!cut_v && blocks < 2 * (double)PARTS))) wide_u /= 2;
     else if (cut_v) wide_v /= 2;
     else break;

@@ -249,10 +249,10 @@ void page_memory(const Facts *f, Buf *b) {
     return;
   }
   buf_printf(b,
-      "<p>Equation after equation, what is kept on a site that has the largest blocks: at most <strong>%s</strong>, when "
-      "%s is computed; <span class=\"key band0\"></span> inputs and params, <span class=\"key band1\"></span> what "
-      "was computed and will be read. Blocks that are "
-      "fetched for one equation, and parts before they are reduced, come on top; with them it is at most %s.</p>\n",
+      "<p>Equation after equation, what is kept on a site that has the largest blocks: at most <strong>%s</strong>, "
+      "when %s is computed; <span class=\"key band0\"></span> inputs and params, <span class=\"key band1\"></span> "
+      "what was computed and will be read. Blocks that are fetched for one equation, and parts before they are "
+      "reduced, come on top; with them it is at most %s.</p>\n",
       bytes_of(a, all[peak]), html(a, f->tensors.at[peak].name), bytes_of(a, f->p->fit.peak.bytes));
   buf_printf(b,
       "<div class=\"scroll\"><svg class=\"memory\" role=\"img\" aria-labelledby=\"mem-t\" width=\"%.0f\" "

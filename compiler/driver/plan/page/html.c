@@ -244,7 +244,8 @@ static void cell_home(const Facts *f, Buf *b, uint32_t i) {
   for (uint32_t d = 0; d < f->g->tensors.at[i].n && d < INT8_MAX; d++) {
     uint32_t n = placement_count(m, home, (int8_t)d);
     if (n < 2) continue;
-    buf_printf(b, "<span class=\"cut\">%s=%u", html(b->arena, shown(b->arena, placing_dimension(b->arena, f->g, i, d))), n);
+    const char *label = shown(b->arena, placing_dimension(b->arena, f->g, i, d));
+    buf_printf(b, "<span class=\"cut\">%s=%u", html(b->arena, label), n);
     for (uint32_t a = 0; a < m->n; a++)
       if (home->on[a] == (int8_t)d) chip_number(b, a, false);
     buf_str(b, "</span> ");

@@ -41,15 +41,11 @@ static void argument(Json *j, const TaskGraph *t, const TaskArgument *x, Str mem
   json_str(j, "name", x->name->s);
   json_str(j, "member", member->s);
   json_str(j, "dtype", dtype_name(b->dtype));
-  json_array(j, "labels");
-  for (uint32_t k = 0; k < b->rank; k++) {
+  json_each(j, "labels", k, b->rank) {
     if (label && label[k]) json_str(j, NULL, label[k]->s);
     else json_null(j, NULL);
   }
-  json_end(j, ']');
-  json_array(j, "extents");
-  for (uint32_t k = 0; k < b->rank; k++) json_extent(j, NULL, extent_of(t, b, k));
-  json_end(j, ']');
+  json_each(j, "extents", k, b->rank) json_extent(j, NULL, extent_of(t, b, k));
   json_extent(j, "bytes", bytes_of(t, b));
   if (input) json_bool(j, "param", x->param);
   if (input) json_bool(j, "default", x->optional);
@@ -59,8 +55,7 @@ static void argument(Json *j, const TaskGraph *t, const TaskArgument *x, Str mem
 /* Lists the C functions that it calls; files are given without their folder. */
 static void externs(Json *j, const Exprs *p) {
   if (!extern_count(p)) return;
-  json_array(j, "externs");
-  for (uint32_t k = 0; k < extern_count(p); k++) {
+  json_each(j, "externs", k, extern_count(p)) {
     const Extern *x = extern_at(p, k);
     const char *slash = x->from ? strrchr(x->from->s, '/') : NULL;
     json_object(j, NULL);
@@ -70,29 +65,22 @@ static void externs(Json *j, const Exprs *p) {
     else json_null(j, "from");
     json_end(j, '}');
   }
-  json_end(j, ']');
 }
 
 static void arguments(Json *j, const TaskGraph *t, const EmitOptions *o) {
   CMembers m = c_members(j->out->arena, t);
   AxisLabels l = axis_labels(j->out->arena, t, &o->declared);
-  json_array(j, "sizes");
-  for (uint32_t i = 0; i < t->dims.len; i++) {
+  json_each(j, "sizes", i, t->dims.len) {
     if (t->dims.at[i].known || i < t->mesh.n) continue;
     json_object(j, NULL);
     json_str(j, "name", t->dims.at[i].name->s);
     json_str(j, "member", m.size[i]->s);
     json_end(j, '}');
   }
-  json_end(j, ']');
-  json_array(j, "inputs");
-  for (uint32_t i = 0; i < t->inputs.len; i++)
+  json_each(j, "inputs", i, t->inputs.len)
     argument(j, t, &t->inputs.at[i], m.input[i], l.of[t->inputs.at[i].buffer], true);
-  json_end(j, ']');
-  json_array(j, "outputs");
-  for (uint32_t i = 0; i < t->outputs.len; i++)
+  json_each(j, "outputs", i, t->outputs.len)
     argument(j, t, &t->outputs.at[i], m.output[i], l.of[t->outputs.at[i].buffer], false);
-  json_end(j, ']');
   externs(j, t->exprs);
 }
 
@@ -114,9 +102,7 @@ static void kernels(Json *j, const LoopProgram *p) {
   vec_each_of(const LoopKernel, k, p->kernels) {
     json_object(j, NULL);
     json_str(j, "name", k->name->s);
-    json_array(j, "equations");
-    for (uint32_t n = 0; n < k->note.len; n++) json_str(j, NULL, k->note.at[n]->s);
-    json_end(j, ']');
+    json_each(j, "equations", n, k->note.len) json_str(j, NULL, k->note.at[n]->s);
     json_extent(j, "operations", k->work);
     json_extent(j, "times", times[k->task]);
     json_end(j, '}');
@@ -153,26 +139,20 @@ void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o) {
 
 /* Lists the plans by sites and sizes. */
 static void plans_list(Json *j, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
-  json_array(j, "plans");
-  for (uint32_t i = 0; i < n; i++) {
-    json_object(j, NULL);
+  json_objects(j, "plans", i, n) {
     json_int(j, "sites", mesh_sites(&plans[i]->tasks->mesh));
     json_object(j, "sizes");
     for (uint32_t k = 0; k < o->n_sizes; k++) json_int(j, o->size[k]->s, o->sizes[i * o->n_sizes + k]);
     json_end(j, '}');
-    json_end(j, '}');
   }
-  json_end(j, ']');
 }
 
 void emit_whole_manifest(Buf *json, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   Json j = json_new(json);
   head(&j, o, "mpi");
-  json_array(&j, "sites");
-  for (uint32_t i = 0; i < n; i++)
+  json_each(&j, "sites", i, n)
     if (!i || mesh_sites(&plans[i]->tasks->mesh) != mesh_sites(&plans[i - 1]->tasks->mesh))
       json_int(&j, NULL, mesh_sites(&plans[i]->tasks->mesh));
-  json_end(&j, ']');
   if (o->n_sizes) plans_list(&j, plans, n, o);
   entry_points(&j, o->prefix, true);
   arguments(&j, emit_whole_face(json->arena, plans[0], o)->tasks, o);

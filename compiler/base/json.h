@@ -25,6 +25,19 @@ bool json_has(Json *j, const char *key, bool is); /* writes null if it is not th
     for (size_t at_ = 0; at_ < (size_t)(n); at_++) json_int((j), NULL, (int64_t)(x)[at_]); \
     json_end((j), ']');                                                                    \
   } while (0)
+/* `json_each(j, "sizes", k, n) json_int(j, NULL, size[k]);` writes an array of n values. json_vec_each has one for the
+ * address of each element of a vector; in json_objects and json_vec_objects these are objects. The loops may not be left
+ * early. */
+#define json_each(j, key, i, n) \
+  for (uint32_t i = (json_array((j), (key)), 0); i < (n) || (json_end((j), ']'), false); i++)
+#define json_vec_each(j, key, T, x, v) \
+  for (T *x = (json_array((j), (key)), (v).at); (x && x < (v).at + (v).len) || (json_end((j), ']'), false); x++)
+#define json_objects(j, key, i, n)                                   \
+  for (uint32_t i = (json_array((j), (key)), 0);                     \
+       i < (n) ? (json_object((j), NULL), true) : (json_end((j), ']'), false); json_end((j), '}'), i++)
+#define json_vec_objects(j, key, T, x, v)                            \
+  for (T *x = (json_array((j), (key)), (v).at);                      \
+       x && x < (v).at + (v).len ? (json_object((j), NULL), true) : (json_end((j), ']'), false); json_end((j), '}'), x++)
 void json_raw(Json *j, const char *key, const char *s, size_t n);   /* a value that is already JSON */
 
 /* ---- reading: json_read.c ---------------------------------------------------------------------- */

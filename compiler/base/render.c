@@ -380,21 +380,15 @@ static void span_json(Json *j, const DiagSpan *s) {
 void diags_json(Diags *d, Buf *out) {
   Diag **all = diags_sorted(d);
   Json j = json_new(out);
-  json_array(&j, NULL);
-  for (uint32_t i = 0; i < d->all.len; i++) {
+  json_each(&j, NULL, i, d->all.len) {
     const Diag *g = all[i];
     json_object(&j, NULL);
     json_str(&j, "code", diag_info(g->code)->code);
     json_str(&j, "kind", g->kind == DIAG_ERROR ? "error" : "warning");
     json_str(&j, "slug", diag_info(g->code)->slug);
     json_str(&j, "message", g->text);
-    json_array(&j, "spans");
-    for (uint32_t k = 0; k < g->spans.len; k++) span_json(&j, &g->spans.at[k]);
-    json_end(&j, ']');
-    json_array(&j, "hints");
-    for (uint32_t k = 0; k < g->hints.len; k++) json_str(&j, NULL, g->hints.at[k]);
-    json_end(&j, ']');
+    json_each(&j, "spans", k, g->spans.len) span_json(&j, &g->spans.at[k]);
+    json_each(&j, "hints", k, g->hints.len) json_str(&j, NULL, g->hints.at[k]);
     json_end(&j, '}');
   }
-  json_end(&j, ']');
 }

@@ -42,15 +42,11 @@ static void put_expr(Json *j, const char *key, const Expr *e, const EinNode *n) 
 }
 
 static void put_labels(Json *j, const EinNode *n) {
-  json_array(j, "labels");
-  for (uint32_t k = 0; k < n->sum->n_out + n->sum->n_red; k++) {
-    json_object(j, NULL);
+  json_objects(j, "labels", k, n->sum->n_out + n->sum->n_red) {
     json_name(j, "name", n->label[k]);
     put_expr(j, "bound", n->bound[k], n);
     json_bool(j, "reduced", k >= n->sum->n_out);
-    json_end(j, '}');
   }
-  json_end(j, ']');
   json_ints(j, "merge", n->rank, n->merge);
 }
 
@@ -62,9 +58,7 @@ static void put_vertex(Json *j, const EinNode *n) {
   json_str(j, "reducer", reducer_info[n->sum->reducer].name);
   json_name(j, "monoid", n->sum->monoid ? n->sum->monoid->name : NULL);
   json_str(j, "acc", dtype_name(n->sum->acc));
-  json_array(j, "inputs");
-  for (uint32_t k = 0; k < n->sum->n_slot; k++) put_id(j, NULL, n->input[k]);
-  json_end(j, ']');
+  json_each(j, "inputs", k, n->sum->n_slot) put_id(j, NULL, n->input[k]);
   put_expr(j, "body", n->sum->body, n);
   put_expr(j, "where", n->sum->where, n);
   put_expr(j, "domain", n->sum->domain, n);
@@ -79,24 +73,16 @@ static void put_repeat(Json *j, const EinNode *n) {
   put_id(j, "bound", r->bound);
   put_expr(j, "turns", r->turns, n);
   put_id(j, "stop", r->stop);
-  json_array(j, "states");
-  for (uint32_t i = 0; i < r->states.len; i++) {
-    json_object(j, NULL);
+  json_objects(j, "states", i, r->states.len) {
     put_id(j, "node", r->states.at[i].node);
     put_id(j, "init", r->states.at[i].init);
     put_id(j, "next", r->states.at[i].next);
-    json_end(j, '}');
   }
-  json_end(j, ']');
-  json_array(j, "stacks");
-  for (uint32_t i = 0; i < r->stacks.len; i++) {
-    json_object(j, NULL);
+  json_objects(j, "stacks", i, r->stacks.len) {
     json_name(j, "name", r->stacks.at[i].name);
     put_id(j, "node", r->stacks.at[i].node);
     json_int(j, "axis", r->stacks.at[i].axis);
-    json_end(j, '}');
   }
-  json_end(j, ']');
   put_nodes(j, r);
 }
 
@@ -112,9 +98,7 @@ static void put_node(Json *j, const EinNode *n) {
   json_name(j, "name", n->name);
   json_place(j, n->place);
   json_str(j, "dtype", dtype_name(n->dtype));
-  json_array(j, "shape");
-  for (uint32_t k = 0; k < n->rank; k++) put_expr(j, NULL, n->dim[k], n);
-  json_end(j, ']');
+  json_each(j, "shape", k, n->rank) put_expr(j, NULL, n->dim[k], n);
   if (n->kind == EIN_INPUT) {
     json_bool(j, "param", n->param);
     put_id(j, "default", n->fallback);
@@ -130,23 +114,18 @@ static void put_node(Json *j, const EinNode *n) {
 }
 
 static void put_nodes(Json *j, const EinRegion *r) {
-  json_array(j, "nodes");
-  for (uint32_t i = 0; i < r->nodes.len; i++) put_node(j, r->nodes.at[i]);
-  json_end(j, ']');
+  json_each(j, "nodes", i, r->nodes.len) put_node(j, r->nodes.at[i]);
 }
 
 static void put_externs(Json *j, const Exprs *p) {
   if (!extern_count(p)) return;
-  json_array(j, "externs");
-  for (uint32_t k = 0; k < extern_count(p); k++) {
+  json_each(j, "externs", k, extern_count(p)) {
     const Extern *x = extern_at(p, k);
     json_object(j, NULL);
     json_name(j, "name", x->name);
     json_name(j, "symbol", x->symbol);
     json_name(j, "from", x->from);
-    json_array(j, "arguments");
-    for (uint32_t i = 0; i < x->n; i++) json_str(j, NULL, dtype_name(x->arg[i]));
-    json_end(j, ']');
+    json_each(j, "arguments", i, x->n) json_str(j, NULL, dtype_name(x->arg[i]));
     json_str(j, "dtype", dtype_name(x->dtype));
     if (x->block) {
       json_ints(j, "ranks", x->n, x->rank);
@@ -156,20 +135,15 @@ static void put_externs(Json *j, const Exprs *p) {
     if (json_has(j, "cost", !x->block || x->cost >= 0)) json_int(j, "cost", extern_cost(x));
     json_end(j, '}');
   }
-  json_end(j, ']');
 }
 
 static void put_head(Json *j, const EinGraph *g) {
   json_int(j, "eingraph", 1);
   json_int(j, "ids", g->n_nodes);
-  json_array(j, "dims");
-  for (uint32_t i = 0; i < g->dims.len; i++) {
-    json_object(j, NULL);
+  json_objects(j, "dims", i, g->dims.len) {
     json_name(j, "name", g->dims.at[i].name);
     if (json_has(j, "value", g->dims.at[i].known)) json_int(j, "value", g->dims.at[i].value);
-    json_end(j, '}');
   }
-  json_end(j, ']');
   put_externs(j, g->exprs);
   json_array(j, "monoids");
   vec_each_of(const Monoid, m, g->monoids) {
@@ -184,32 +158,20 @@ static void put_head(Json *j, const EinGraph *g) {
 }
 
 static void put_foot(Json *j, const EinGraph *g) {
-  json_array(j, "outputs");
-  for (uint32_t i = 0; i < g->outputs.len; i++) {
-    json_object(j, NULL);
+  json_objects(j, "outputs", i, g->outputs.len) {
     json_name(j, "name", g->outputs.at[i].name);
     put_id(j, "node", g->outputs.at[i].node);
-    json_end(j, '}');
   }
-  json_end(j, ']');
-  json_array(j, "asserts");
-  for (uint32_t i = 0; i < g->asserts.len; i++) {
-    json_object(j, NULL);
+  json_objects(j, "asserts", i, g->asserts.len) {
     put_id(j, "node", g->asserts.at[i].node);
     json_name(j, "text", g->asserts.at[i].text);
     json_place(j, g->asserts.at[i].place);
-    json_end(j, '}');
   }
-  json_end(j, ']');
-  json_array(j, "checks");
-  for (uint32_t i = 0; i < g->checks.len; i++) {
-    json_object(j, NULL);
+  json_objects(j, "checks", i, g->checks.len) {
     put_expr(j, "cond", g->checks.at[i].cond, NULL);
     json_name(j, "text", g->checks.at[i].text);
     json_place(j, g->checks.at[i].place);
-    json_end(j, '}');
   }
-  json_end(j, ']');
 }
 
 void graph_json(Buf *out, const EinGraph *g) {

@@ -84,9 +84,7 @@ static void level_print(Json *j, const MachineLevel *l) {
   json_object(j, NULL);
   json_str(j, "name", l->name);
   json_int(j, "parts", l->parts);
-  json_array(j, "memories");
-  for (uint32_t i = 0; i < l->memories.len; i++) memory_print(j, &l->memories.at[i]);
-  json_end(j, ']');
+  json_each(j, "memories", i, l->memories.len) memory_print(j, &l->memories.at[i]);
   rates_print(j, l);
   if (l->link.value > 0 || l->link_latency.value > 0) {
     json_object(j, "link");
@@ -118,9 +116,7 @@ void machine_print(Buf *out, const Machine *m) {
   int_print(&j, "bytes", m->site_bytes);
   json_end(&j, '}');
   int_print(&j, "line_bytes", m->line_bytes);
-  json_array(&j, "levels");
-  for (uint32_t i = 0; i < m->levels.len; i++) level_print(&j, &m->levels.at[i]);
-  json_end(&j, ']');
+  json_each(&j, "levels", i, m->levels.len) level_print(&j, &m->levels.at[i]);
   prices_print(&j, m);
   json_end(&j, '}');
 }

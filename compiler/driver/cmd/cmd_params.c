@@ -114,12 +114,10 @@ static void row_json(Session *s, Json *j, const ParamRow *r) {
   json_str(j, "name", r->bound->param->s);
   json_str(j, "declared", r->declared);
   json_str(j, "dtype", dtype_name(r->dtype));
-  json_array(j, "shape");
-  for (uint32_t k = 0; k < r->bound->rank; k++) {
+  json_each(j, "shape", k, r->bound->rank) {
     if (r->shape[k] < 0) json_null(j, NULL);
     else json_int(j, NULL, r->shape[k]);
   }
-  json_end(j, ']');
   json_str(j, "stored", r->bound->how->text->s);
   json_int(j, "tensors", r->tensors);
   if (r->first) {
@@ -137,13 +135,9 @@ static void rows_json(Session *s, const ParamRows *rows, const Checkpoint *c, Bu
   json_object(&j, NULL);
   json_str(&j, "format", "ein params 1");
   json_str(&j, "checkpoint", c->path);
-  json_array(&j, "params");
-  for (uint32_t i = 0; i < rows->len; i++) row_json(s, &j, &rows->at[i]);
-  json_end(&j, ']');
-  json_array(&j, "unread");
-  for (uint32_t i = 0; i < c->all.len; i++)
+  json_each(&j, "params", i, rows->len) row_json(s, &j, &rows->at[i]);
+  json_each(&j, "unread", i, c->all.len)
     if (!c->all.at[i]->used) json_str(&j, NULL, c->all.at[i]->name->s);
-  json_end(&j, ']');
   json_end(&j, '}');
 }
 

@@ -299,25 +299,19 @@ static void put_buffer(Json *j, const Report *p, uint32_t k) {
 }
 
 static void put_uses(Json *j, const TaskCost *x) {
-  json_array(j, "uses");
-  for (uint32_t i = 0; i < x->uses.len; i++) {
-    json_object(j, NULL);
+  json_objects(j, "uses", i, x->uses.len) {
     json_int(j, "buffer", x->uses.at[i].buffer);
     put_amount(j, "read", x->uses.at[i].read);
     put_amount(j, "written", x->uses.at[i].written);
-    json_end(j, '}');
   }
-  json_end(j, ']');
 }
 
 static void put_equations(Json *j, const Report *p, const Task *k) {
-  json_array(j, "equations");
-  for (uint32_t i = 0; i < k->stages.len; i++) {
+  json_each(j, "equations", i, k->stages.len) {
     Buf b = buf_new(p->s->arena);
     task_equation(&b, p->t, k, i);
     json_strn(j, NULL, b.s, b.len);
   }
-  json_end(j, ']');
   const LoopKernel *loops = loops_of(p, k);
   json_array(j, "how");
   for (uint32_t i = 0; loops && i < loops->how.len; i++) json_str(j, NULL, loops->how.at[i]->s);
@@ -384,12 +378,8 @@ static void plan_json(const Report *p, Buf *out) {
     json_end(&j, '}');
   }
   if (p->device) device_plan_json(p->device, &j);
-  json_array(&j, "buffers");
-  for (uint32_t i = 0; i < p->t->buffers.len; i++) put_buffer(&j, p, i);
-  json_end(&j, ']');
-  json_array(&j, "tasks");
-  for (uint32_t i = 0; i < p->cost.tasks.len; i++) put_task(&j, p, &p->cost.tasks.at[i]);
-  json_end(&j, ']');
+  json_each(&j, "buffers", i, p->t->buffers.len) put_buffer(&j, p, i);
+  json_each(&j, "tasks", i, p->cost.tasks.len) put_task(&j, p, &p->cost.tasks.at[i]);
   put_notes(&j, p);
   json_end(&j, '}');
 }

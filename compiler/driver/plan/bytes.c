@@ -333,13 +333,11 @@ static Str label_number(void *ctx, int64_t number) {
 static void put_indices(Json *j, const Sites *p, const PartRead *r) {
   ExprNames names = {.ctx = p->s->strings, .label = label_number};
   if (!json_has(j, "indices", r->index)) return;
-  json_array(j, "indices");
-  for (uint32_t k = 0; k < r->rank; k++) {
+  json_each(j, "indices", k, r->rank) {
     Buf b = buf_new(p->s->arena);
     if (r->index[k]->has & (HAS_READ | HAS_TURN | HAS_DIM | HAS_PARAM)) json_null(j, NULL);
     else expr_print(&b, r->index[k], &names), json_str(j, NULL, b.s);
   }
-  json_end(j, ']');
 }
 
 /* For a read at indices from data: which dimensions form the place, how often it would be requested, and whether it
@@ -351,13 +349,9 @@ static void put_asked(Json *j, const Sites *p, uint32_t i, uint32_t k) {
   if (!json_has(j, "asked", placing_ways(p->places, p->placing, i, k, &whole, &asked))) return;
   asked_of(p->s->arena, p->g->vertices.at[i].n_label, r->rank, r->index, &q);
   json_object(j, "asked");
-  json_array(j, "places");
-  for (uint32_t d = 0; d < r->rank; d++) json_bool(j, NULL, q.place[d]);
-  json_end(j, ']');
-  json_array(j, "points");
-  for (uint32_t l = 0; l < q.n_label; l++)
+  json_each(j, "places", d, r->rank) json_bool(j, NULL, q.place[d]);
+  json_each(j, "points", l, q.n_label)
     if (q.label[l]) json_int(j, NULL, l);
-  json_end(j, ']');
   put_count(j, "times", r->asked);
   put_count(j, "bytes", asked);
   put_count(j, "whole", whole);
@@ -366,8 +360,7 @@ static void put_asked(Json *j, const Sites *p, uint32_t i, uint32_t k) {
 
 static void put_reads(Json *j, const Sites *p, uint32_t i) {
   const PartVertex *v = &p->g->vertices.at[i];
-  json_array(j, "reads");
-  for (uint32_t k = 0; k < v->reads.len; k++) {
+  json_each(j, "reads", k, v->reads.len) {
     const PartRead *r = &v->reads.at[k];
     double times;
     placing_wanted(p->places, p->placing, i, k, &times);
@@ -382,7 +375,6 @@ static void put_reads(Json *j, const Sites *p, uint32_t i) {
     if (p->asked.in_elements) put_count(j, "elements", placing_read_elements(p->places, p->placing, i, k));
     json_end(j, '}');
   }
-  json_end(j, ']');
 }
 
 static void put_more(Json *j, const RunnerUp *r) {
@@ -496,12 +488,8 @@ void bytes_json(const Sites *p, Buf *out) {
   json_str(&j, "strategy", p->report.strategy);
   put_runner_up(&j, p);
   whys_json(p, &j);
-  json_array(&j, "vertices");
-  for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);
-  json_end(&j, ']');
-  json_array(&j, "tensors");
-  for (uint32_t i = 0; i < p->places->tensors.len; i++) put_tensor(&j, p, i);
-  json_end(&j, ']');
+  json_each(&j, "vertices", i, p->g->vertices.len) put_vertex(&j, p, i);
+  json_each(&j, "tensors", i, p->places->tensors.len) put_tensor(&j, p, i);
   put_rivals(&j, p);
   json_end(&j, '}');
 }

@@ -12,18 +12,15 @@ static void ties_put(Json *j, const Ties *ties) {
     json_object(j, NULL);
     json_int(j, "label", ties->at[k].label);
     put_count(j, "values", ties->at[k].values);
-    json_array(j, "given");
-    for (uint32_t l = 0; l < TIE_LABELS; l++)
+    json_each(j, "given", l, TIE_LABELS)
       if (ties->at[k].given >> l & 1) json_int(j, NULL, l);
-    json_end(j, ']');
     json_end(j, '}');
   }
   json_end(j, ']');
 }
 
 static void equations_put(Json *j, const Sites *p) {
-  json_array(j, "equations");
-  vec_each(const PartVertex, v, p->g->vertices) {
+  json_vec_each(j, "equations", const PartVertex, v, p->g->vertices) {
     SumCount c = v->sum ? sum_count(p->s->arena, v->sum, NULL) : (SumCount){0};
     json_object(j, NULL);
     put_count(j, "operations", v->inner * (double)(c.flops + c.integer));
@@ -32,7 +29,6 @@ static void equations_put(Json *j, const Sites *p) {
     put_count(j, "kept", part_points(v, NULL));
     json_end(j, '}');
   }
-  json_end(j, ']');
 }
 
 Leave certificate_write(const Sites *p, const Args *a, const char *path) {

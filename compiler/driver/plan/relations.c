@@ -87,8 +87,7 @@ static void moves_json(const Moves *m, Buf *out) {
   json_str(&j, "program", m->path);
   json_ints(&j, "mesh", m->g->mesh.n, m->g->mesh.size);
   put_cost(&j, &c);
-  json_array(&j, "moves");
-  for (uint32_t i = 0; i < m->all.len; i++) {
+  json_each(&j, "moves", i, m->all.len) {
     c = cost_of(m, m->all.at[i]);
     json_object(&j, NULL);
     json_int(&j, "id", m->all.at[i]->id);
@@ -98,7 +97,6 @@ static void moves_json(const Moves *m, Buf *out) {
     put_cost(&j, &c);
     json_end(&j, '}');
   }
-  json_end(&j, ']');
   json_end(&j, '}');
 }
 

@@ -208,8 +208,6 @@ void simulation_json(const Sites *p, Json *j) {
   json_bool(j, "turns_differ", x->turns_differ);
   json_bool(j, "turns_unknown", x->turns_unknown);
   put_link(p, j, &x->busiest);
-  json_array(j, "path");
-  for (uint32_t i = 0; i < x->n_step; i++) put_step(j, &x->step[i]);
-  json_end(j, ']');
+  json_each(j, "path", i, x->n_step) put_step(j, &x->step[i]);
   json_end(j, '}');
 }

@@ -418,16 +418,12 @@ static void put_cost(Json *j, const PartCost *c) {
 }
 
 void put_labels(Json *j, const PartVertex *v, const uint32_t *d) {
-  json_array(j, "labels");
-  for (uint32_t l = 0; l < v->n_label; l++) {
-    json_object(j, NULL);
+  json_objects(j, "labels", l, v->n_label) {
     json_str(j, "name", v->label[l]->s);
     json_int(j, "extent", v->extent[l]);
     json_int(j, "count", d[l]);
     json_bool(j, "reduced", l >= v->n_out);
-    json_end(j, '}');
   }
-  json_end(j, ']');
 }
 
 void put_read_shape(Json *j, const PartRead *r) {
@@ -448,9 +444,7 @@ static void put_read(Json *j, const Sites *p, const PartRead *r) {
 }
 
 static void put_reads(Json *j, const Sites *p, const PartVertex *v) {
-  json_array(j, "reads");
-  for (uint32_t k = 0; k < v->reads.len; k++) put_read(j, p, &v->reads.at[k]);
-  json_end(j, ']');
+  json_each(j, "reads", k, v->reads.len) put_read(j, p, &v->reads.at[k]);
 }
 
 static void put_vertex(Json *j, const Sites *p, uint32_t i) {
@@ -475,16 +469,12 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
 }
 
 void put_rivals(Json *j, const Sites *p) {
-  json_array(j, "against");
-  vec_each(const Rival, r, p->against) {
-    json_object(j, NULL);
+  json_vec_objects(j, "against", const Rival, r, p->against) {
     json_str(j, "planner", planner_info[r->who].name);
     if (r->why) json_str(j, "why", r->why);
     else if (p->asked.by_bytes) put_placing(j, p, r->placing);
     else put_cost(j, &r->choice.cost);
-    json_end(j, '}');
   }
-  json_end(j, ']');
 }
 
 void put_head(Json *j, const Sites *p, const char *schema, const char *measure) {
@@ -512,9 +502,7 @@ static void sites_json(const Sites *p, Buf *out) {
   usual_json(p, &j);
   simulation_json(p, &j);
   devices_json(p, &j);
-  json_array(&j, "vertices");
-  for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);
-  json_end(&j, ']');
+  json_each(&j, "vertices", i, p->g->vertices.len) put_vertex(&j, p, i);
   put_rivals(&j, p);
   json_end(&j, '}');
 }

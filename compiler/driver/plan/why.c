@@ -188,9 +188,7 @@ void whys_json(const Sites *p, Json *j) {
     else {
       json_ints(j, "mesh", w->placing->mesh.n, w->placing->mesh.size);
       put_placing(j, p, w->placing);
-      json_array(j, "edges");
-      for (uint32_t k = 0; k < w->edges.len; k++) put_edge(p, j, &w->edges.at[k]);
-      json_end(j, ']');
+      json_each(j, "edges", k, w->edges.len) put_edge(p, j, &w->edges.at[k]);
     }
     json_end(j, '}');
   }

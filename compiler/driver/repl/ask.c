@@ -37,9 +37,7 @@ static void value_json(Json *j, const char *name, const char *const *axis, const
   json_str(j, "name", name);
   json_str(j, "dtype", dtype_name(x->dtype));
   json_ints(j, "shape", x->rank, x->shape);
-  json_array(j, "labels");
-  for (uint32_t k = 0; k < x->rank; k++) json_str(j, NULL, axis[k]);
-  json_end(j, ']');
+  json_each(j, "labels", k, x->rank) json_str(j, NULL, axis[k]);
   if (x->count <= DATA_MOST) json_array(j, "data");
   for (int64_t k = 0; x->count <= DATA_MOST && k < x->count; k++) {
     if (x->has && !x->has[k]) json_null(j, NULL);

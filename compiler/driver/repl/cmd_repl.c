@@ -141,9 +141,7 @@ static void complete_json(Prompt *p, Json *j, const char *text) {
     at += k ? k : 1;
   }
   json_int(j, "from", points);
-  json_array(j, "words");
-  for (uint32_t i = 0; i < words.len; i++) json_str(j, NULL, words.at[i]);
-  json_end(j, ']');
+  json_each(j, "words", i, words.len) json_str(j, NULL, words.at[i]);
 }
 
 static void answer_json(Answer *x, Prompt *p, Leave l, const Request *r, const Buf *values) {

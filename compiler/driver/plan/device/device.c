@@ -448,17 +448,11 @@ void device_plan_json(const DevicePlan *d, Json *j) {
   json_bool(j, "all_steps", !d->not_all);
   if (json_has(j, "seconds_in", d->bus)) json_num(j, "seconds_in", (double)d->in / d->bus->link.value);
   if (json_has(j, "seconds_out", d->bus)) json_num(j, "seconds_out", (double)d->out / d->bus->link.value);
-  json_array(j, "moves");
-  for (uint32_t i = 0; i < d->moves.len; i++) move_json(d, &d->moves.at[i], j);
-  json_end(j, ']');
-  json_array(j, "stays");
-  vec_each(const DeviceStay, x, d->stays) {
-    json_object(j, NULL);
+  json_each(j, "moves", i, d->moves.len) move_json(d, &d->moves.at[i], j);
+  json_vec_objects(j, "stays", const DeviceStay, x, d->stays) {
     json_int(j, "buffer", x->buffer);
     json_int(j, "first", step_of(d, x->from));
     json_int(j, "last", step_of(d, x->to));
-    json_end(j, '}');
   }
-  json_end(j, ']');
   json_end(j, '}');
 }

@@ -175,15 +175,11 @@ void device_plans_text(const DevicePlans *x, Buf *b) {
 /* ---- for programs ------------------------------------------------------------------------------------------------ */
 
 void device_plans_json(const DevicePlans *x, Json *j) {
-  json_array(j, "devices");
-  vec_each(const DeviceGroup, g, x->groups) {
-    json_object(j, NULL);
+  json_vec_objects(j, "devices", const DeviceGroup, g, x->groups) {
     json_ints(j, "sites", g->sites.len, g->sites.at);
     json_int(j, "moved_in", g->plan->moved_in);
     json_int(j, "moved_out", g->plan->moved_out);
     json_bool(j, "fetches", g->plan->fetches);
     device_plan_json(g->plan, j);
-    json_end(j, '}');
   }
-  json_end(j, ']');
 }

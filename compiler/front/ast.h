@@ -188,9 +188,6 @@ AstFile *parse_expression(Arena *a, Strings *t, Source *src, Str name, Diags *d)
  * parsed. It is idempotent, and parse(fmt(x)) is parse(x) up to spans. */
 void fmt_print(Buf *out, const AstFile *f);
 
-/* For tests and bug reports: every statement on its own line, expressions as (op arg ...), all fields but the spans. */
-void ast_print(Buf *out, const AstFile *f);
-
 /* The label that an item names; NULL: it does not name one. */
 static inline Str ast_item_label(const AstItem *it) {
   return it->kind == ITEM_SIZED ? it->name.s : it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s : NULL;

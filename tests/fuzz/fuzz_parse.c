@@ -1,5 +1,6 @@
 /* Any bytes as a program: complaints, or a tree that the formatter keeps and settles at once. */
 #include "front/ast.h"
+#include "parse/tree.h"
 
 #include <stdlib.h>
 #include <string.h>

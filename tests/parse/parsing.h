@@ -4,6 +4,7 @@
 
 #include "front/ast.h"
 #include "tap.h"
+#include "tree.h"
 
 typedef struct Parsed { Arena *arena; Source *src; Diags *diags; AstFile *file; } Parsed;
 

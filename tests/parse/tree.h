@@ -1,6 +1,9 @@
-/* front/parse/ast_print.c - the tree as text, for tests and bug reports. In: an AstFile; out: one line per statement
- * (the contents of blocks are indented), with expressions in prefix form. Prints all of the tree except spans: equal
- * texts are equal trees. A loop walks left-deep chains of operators; everything else is at most AST_DEPTH deep. */
+/* tests/parse/tree.h - a syntax tree as text. In: an AstFile; out: one line per statement (the contents of blocks are
+ * indented), with expressions in prefix form. Prints all of the tree except spans: equal texts are equal trees. A loop
+ * walks left-deep chains of operators; everything else is at most AST_DEPTH deep. */
+#ifndef EIN_TEST_TREE_H
+#define EIN_TEST_TREE_H
+
 #include "front/ast.h"
 
 #include <inttypes.h>
@@ -225,6 +228,8 @@ static void print_stmt(Buf *b, const AstStmt *s, int indent) {
   if (s->adjoint) print_stmt(b, s->adjoint, indent + 2);
 }
 
-void ast_print(Buf *out, const AstFile *f) {
+static inline void ast_print(Buf *out, const AstFile *f) {
   for (uint32_t i = 0; i < f->stmts.len; i++) print_stmt(out, f->stmts.at[i], 0);
 }
+
+#endif

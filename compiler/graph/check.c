@@ -37,7 +37,9 @@ static void check_shape(Check *c, const EinNode *n) {
     for (uint32_t k = 0; k < n->rank; k++) check_extent(&c->c, "an extent", n->dim[k]);
 }
 
-static void check_same_shape(Check *c, const char *what, const EinNode *a, const EinNode *b) {
+static void check_same_shape(void *ctx, const char *what, const void *want, const void *have) {
+  Check *c = ctx;
+  const EinNode *a = want, *b = have;
   if (a->dtype != b->dtype)
     fail(c, "%s is %s and not %s", what, check_dtype_name(b->dtype), check_dtype_name(a->dtype));
   if (a->rank != b->rank) {
@@ -48,8 +50,9 @@ static void check_same_shape(Check *c, const char *what, const EinNode *a, const
     if (a->dim[k] != b->dim[k]) fail(c, "%s has another extent in dimension %u", what, k);
 }
 
-static void check_scalar(Check *c, const char *what, const EinNode *n, DType t) {
-  if (n->rank || n->dtype != t) fail(c, "%s is not one %s", what, check_dtype_name(t));
+static void check_scalar(void *ctx, const char *what, const void *node, DType t) {
+  const EinNode *n = node;
+  if (n->rank || n->dtype != t) fail((Check *)ctx, "%s is not one %s", what, check_dtype_name(t));
 }
 
 /* ---- vertices -------------------------------------------------------------------------------- */
@@ -174,14 +177,6 @@ static void check_node(void *ctx, const void *node) {
   if (n->kind == EIN_FINAL || n->kind == EIN_STACK || n->kind == EIN_TURNS) check_result(&c->r, n);
 }
 
-static void law_scalar(void *ctx, const char *what, const void *node, DType t) {
-  check_scalar(ctx, what, node, t);
-}
-
-static void law_same(void *ctx, const char *what, const void *a, const void *b) {
-  check_same_shape(ctx, what, a, b);
-}
-
 static uint32_t law_rank(const void *node) {
   return ((const EinNode *)node)->rank;
 }
@@ -198,8 +193,8 @@ static const RegionLaws laws = {.noun = "tensor",
     .known = is_known,
     .at = put_at,
     .node = check_node,
-    .scalar = law_scalar,
-    .same = law_same,
+    .scalar = check_scalar,
+    .same = check_same_shape,
     .rank = law_rank,
     .stacked = law_stacked};
 
@@ -209,23 +204,15 @@ static void check_outputs(Check *c) {
   Map names = map_new(c->arena);
   if (c->inputs != c->g->inputs.len)
     fail(c, "%u inputs stand in it and %u in its list", c->inputs, c->g->inputs.len);
-  for (uint32_t i = 0; i < c->g->inputs.len; i++) {
-    Str s = c->g->inputs.at[i]->name;
-    if (s && map_find(&names, s)) fail(c, "two inputs are called %s", s->s);
-    if (s) map_put(&names, s, c);
-  }
+  for (uint32_t i = 0; i < c->g->inputs.len; i++)
+    if (is_name(c->g->inputs.at[i]->name)) check_own_name(&c->c, &names, "input", i, c->g->inputs.at[i]->name);
   names = map_new(c->arena);
   for (uint32_t i = 0; i < c->g->outputs.len; i++) {
     const EinOutput *o = &c->g->outputs.at[i];
     c->r.line = line_key(LINE_OUTPUT, i);
     c->r.about = o->node;
     check_ref(&c->r, "an output", o->node);
-    if (!is_name(o->name))
-      fail(c, "output %u has no name", i);
-    else if (map_find(&names, o->name))
-      fail(c, "two outputs are called %s", o->name->s);
-    else
-      map_put(&names, o->name, c);
+    check_own_name(&c->c, &names, "output", i, o->name);
   }
 }
 

@@ -20,10 +20,11 @@ Info *info_of(Check *c, const AlgNode *n) {
 }
 
 /* A scalar must have rank 0, no keys and this dtype, and be at every site. */
-static void check_scalar(Check *c, const char *what, const AlgNode *n, DType t) {
+static void check_scalar(void *ctx, const char *what, const void *node, DType t) {
+  const AlgNode *n = node;
   if (n->type.rank || n->type.n_key || n->type.dtype != t || n->type.places)
-    fail(c, "%s is not one %s", what, check_dtype_name(t));
-  check_whole(c, what, n);
+    fail((Check *)ctx, "%s is not one %s", what, check_dtype_name(t));
+  check_whole(ctx, what, n);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------- */
@@ -123,18 +124,6 @@ static void check_node(void *ctx, const void *node) {
     fail(c, "its number of turns is %lld", (long long)n->body->turns);
 }
 
-static void law_scalar(void *ctx, const char *what, const void *node, DType t) {
-  check_scalar(ctx, what, node, t);
-}
-
-static void law_same(void *ctx, const char *what, const void *a, const void *b) {
-  check_same_type(ctx, what, a, b);
-}
-
-static void law_whole(void *ctx, const char *what, const void *node) {
-  check_whole(ctx, what, node);
-}
-
 static uint32_t law_rank(const void *node) {
   return ((const AlgNode *)node)->type.rank;
 }
@@ -159,9 +148,9 @@ static const RegionLaws laws = {.noun = "relation",
     .known = is_known,
     .at = put_at,
     .node = check_node,
-    .scalar = law_scalar,
-    .same = law_same,
-    .whole = law_whole,
+    .scalar = check_scalar,
+    .same = check_same_type,
+    .whole = check_whole,
     .rank = law_rank,
     .stacked = law_stacked};
 
@@ -182,11 +171,8 @@ static void check_mesh(Check *c) {
 static void check_inputs(Check *c) {
   Map names = map_new(c->arena);
   if (c->inputs != c->g->inputs.len) fail(c, "%u inputs stand in it and %u in its list", c->inputs, c->g->inputs.len);
-  for (uint32_t i = 0; i < c->g->inputs.len; i++) {
-    Str s = c->g->inputs.at[i]->name;
-    if (s && map_find(&names, s)) fail(c, "two inputs are called %s", s->s);
-    if (s) map_put(&names, s, c);
-  }
+  for (uint32_t i = 0; i < c->g->inputs.len; i++)
+    if (is_name(c->g->inputs.at[i]->name)) check_own_name(&c->c, &names, "input", i, c->g->inputs.at[i]->name);
 }
 
 static void check_outputs(Check *c) {
@@ -199,13 +185,8 @@ static void check_outputs(Check *c) {
     if (well) check_whole(c, "an output", o->node);
     for (uint32_t d = 0; d < o->rank; d++)
       if (o->extent[d] < 0) fail(c, "output %u has a negative extent", i);
-    if (!is_name(o->name)) {
-      fail(c, "output %u has no name", i);
-      continue;
-    }
-    if (well) check_output_boxes(c, o);
-    if (map_find(&names, o->name)) fail(c, "two outputs are called %s", o->name->s);
-    map_put(&names, o->name, c);
+    if (well && is_name(o->name)) check_output_boxes(c, o);
+    check_own_name(&c->c, &names, "output", i, o->name);
   }
 }
 

@@ -38,7 +38,7 @@ const char *key_text(Check *c, const Relation *r, const int64_t *key);
 bool check_form(Check *c, const AlgNode *n);             /* the type alone */
 void check_read(void *ctx, const Expr *e);               /* of a kernel */
 void check_operation(Check *c, const AlgNode *n, Info *i); /* JOIN to MOVE, and INPUT; finds the keys */
-void check_same_type(Check *c, const char *what, const AlgNode *a, const AlgNode *b);
+void check_same_type(void *ctx, const char *what, const void *want, const void *have); /* a law of regions */
 void check_output_boxes(Check *c, const AlgOutput *o);
 
 /* ---- read.c: whether kernels of joins read inside blocks; other mistakes in a join are already reported */
@@ -47,6 +47,6 @@ void check_reads(Check *c, const AlgNode *n, const KeySet *keys);
 /* ---- place.c: placements of an Ia */
 bool check_placement(Check *c, const AlgNode *n);        /* alone */
 void check_places(Check *c, const AlgNode *n, Info *i);  /* where an operation's result is */
-void check_whole(Check *c, const char *what, const AlgNode *n); /* it has no parts */
+void check_whole(void *ctx, const char *what, const void *node); /* it has no parts; a law of regions */
 
 #endif

@@ -17,7 +17,9 @@ bool check_placement(Check *c, const AlgNode *n) {
   return well;
 }
 
-void check_whole(Check *c, const char *what, const AlgNode *n) {
+void check_whole(void *ctx, const char *what, const void *node) {
+  Check *c = ctx;
+  const AlgNode *n = node;
   const Info *i = info_of(c, n);
   if (c->g->placed && (i->parts || i->bag)) fail(c, "%s %%%u has parts that are still to be aggregated", what, n->id);
 }

@@ -520,7 +520,9 @@ void check_operation(Check *c, const AlgNode *n, Info *info) {
   if (n->kind == ALG_FILTER || n->kind == ALG_MOVE) check_kept(c, n, info);
 }
 
-void check_same_type(Check *c, const char *what, const AlgNode *a, const AlgNode *b) {
+void check_same_type(void *ctx, const char *what, const void *want, const void *have) {
+  Check *c = ctx;
+  const AlgNode *a = want, *b = have;
   const Relation *t = &a->type, *u = &b->type;
   int64_t key[REL_KEYS + 1];
   uint32_t d;

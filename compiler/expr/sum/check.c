@@ -28,6 +28,12 @@ void check_fail(SumCheck *c, const char *fmt, ...) {
     buf_char(out, '\n');
 }
 
+void check_own_name(SumCheck *c, Map *names, const char *what, uint32_t i, Str name) {
+  if (!is_name(name)) check_fail(c, "%s %u has no name", what, i);
+  else if (map_find(names, name)) check_fail(c, "two %ss are called %s", what, name->s);
+  else map_put(names, name, c);
+}
+
 bool is_name(Str s) {
   return s && s->len;
 }

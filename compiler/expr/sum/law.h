@@ -84,6 +84,8 @@ typedef struct SumCheck {
 
 #define WALK_ALL (~0u)
 bool is_name(Str s); /* it exists and is not empty */
+/* Complains if `what` number i has no name, or that of one before it. */
+void check_own_name(SumCheck *c, Map *names, const char *what, uint32_t i, Str name);
 SumCheck sum_check_new(Buf *out, Arena *a, Exprs *p, void *ctx, void (*where)(void *ctx, Buf *out));
 void check_fail(SumCheck *c, const char *fmt, ...) EIN_PRINTF(2, 3);
 const char *check_dtype_name(DType t); /* of any value */

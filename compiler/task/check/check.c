@@ -97,12 +97,7 @@ static bool check_buffer(Check *c, uint32_t i) {
 }
 
 static void check_argument(Check *c, const char *what, TaskSpace space, const TaskArgument *a, uint32_t i, Map *names) {
-  if (!is_name(a->name))
-    fail(c, "%s %u has no name", what, i);
-  else if (map_find(names, a->name))
-    fail(c, "two %ss are called %s", what, a->name->s);
-  else
-    map_put(names, a->name, c);
+  check_own_name(&c->c, names, what, i, a->name);
   if (!check_buffer_number(c, what, a->buffer)) return;
   const TaskBuffer *b = &c->t->buffers.at[a->buffer];
   if (b->space != space || b->argument != i) fail(c, "%s %u is not in buffer %%%u", what, i, a->buffer);

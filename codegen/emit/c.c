@@ -1,7 +1,6 @@
 /* codegen/emit/c.c - emits a LoopProgram as one C file: kernels, then the sizes, then the run as a list of calls, then
  * the tables (c_tables.c). It needs only the runtime, which is one file beside it. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "c_inside.h"
 #include "c_tables.h"

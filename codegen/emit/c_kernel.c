@@ -1,8 +1,6 @@
 /* codegen/emit/c_kernel.c - emits a kernel as C: a function for each part that threads share, or one for the whole. A
  * kernel that uses the caller's views has its body compiled twice: for dense rows, with known strides, and for any
  * strides. */
-#include <string.h>
-
 #include "c_inside.h"
 
 /* ---- functions ------------------------------------------------------------------------------------------ */

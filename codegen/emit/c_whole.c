@@ -5,7 +5,6 @@
 
 #include "c_inside.h"
 #include "c_tables.h"
-#include "task/sites/site.h"
 
 const char *emit_plan_prefix(Arena *a, const EmitOptions *o, uint32_t i, int64_t sites) {
   const char *x = arena_printf(a, "%s_%lld", o->prefix, (long long)sites);

@@ -3,7 +3,6 @@
  * NVRTC, and the rest in C, with NVRTC's output embedded. It makes no decisions. Both use runtime/cuda/, a part of
  * ein_run.h. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "c_inside.h"
 #include "c_tables.h"

@@ -2,7 +2,6 @@
  * of its rows, with the buffers that each uses, and in the run a call before each row. In: the tasks, as the run is
  * printed. It is for runs whose kernels are launched by the driver. */
 #include "c_inside.h"
-#include "loop/names.h"
 
 static const char *const kind_word[] = {"STEP", "REPEAT", "TURN", "UNTIL"};
 static const char *const how_word[] = {"READ", "PART", "WHOLE"};

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "expr/prove/prove.h"
-#include "expr/sum/law.h"
 #include "loop.h"
 
 /* ---- factors --------------------------------------------------------------------------------------------- */

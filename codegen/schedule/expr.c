@@ -6,7 +6,6 @@
 #include "expr/prove/prove.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- a stage's expression in the kernel ---------------------------------------------------------- */
 

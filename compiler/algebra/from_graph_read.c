@@ -2,8 +2,6 @@
  * it, and builds the kernel over them. */
 #include "door.h"
 
-#include <string.h>
-
 #include "expr/prove/prove.h"
 #include "expr/sum/law.h"
 #include "plan/span.h"

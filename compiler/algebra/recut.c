@@ -1,8 +1,6 @@
 /* algebra/recut.c - cuts a relation anew by tile and concat; where cuts agree, by filter and rekey. */
 #include "recut.h"
 
-#include <string.h>
-
 #include "expr/prove/prove.h"
 
 enum { NONE = -1, SEVERAL = -2, TOLD = 65536 };

@@ -3,7 +3,6 @@
 
 #include <setjmp.h>
 #include <stdio.h>
-#include <string.h>
 
 typedef struct Guard {
   struct Guard *outer;

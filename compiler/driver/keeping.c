@@ -7,7 +7,6 @@
 #include "keeping.h"
 #include "ranks/ranks.h"
 #include "task/sites/site.h"
-#include "task/task.h"
 
 /* ---- which repeat ------------------------------------------------------------------------------------------------ */
 

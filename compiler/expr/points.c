@@ -1,8 +1,6 @@
 /* expr/points.c - concrete points. In: facts and a goal. Out: whether the goal fails at a point, as decided by the
  * language's own evaluator, never by the linear system. Also enumerates small boxes, which decides what elimination
  * over the integers leaves open. */
-#include <string.h>
-
 #include "pool.h"
 #include "expr/prove/proof.h"
 

@@ -1,6 +1,5 @@
 /* expr/text.c - expressions as text and back: read(print(x)) is the same pointer. Neither direction recurses, so a
  * sum of a hundred thousand terms works like any other. */
-#include <math.h>
 #include <string.h>
 
 #include "expr.h"

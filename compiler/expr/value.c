@@ -2,7 +2,6 @@
  * environment. f32 is computed in float, f16 and bf16 in f32 and rounded after each operation, integers wrap in
  * two's complement at their dtype's width. Results of libm functions are the host's. */
 #include <math.h>
-#include <string.h>
 
 #include "expr.h"
 #include "pool.h"

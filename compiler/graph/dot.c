@@ -1,8 +1,6 @@
 /* graph/dot.c - draws an EinGraph: a box per node with its equation, an arrow per operand with the indices of the
  * read. Dashed arrows go from turn to turn. The first part decides what to draw, for any back end; the second writes
  * Graphviz, with a cluster per repeat. */
-#include <string.h>
-
 #include "inside.h"
 
 /* ---- what is drawn ---------------------------------------------------------------------------- */

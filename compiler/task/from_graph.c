@@ -4,8 +4,6 @@
  * lifetime.c numbers the steps. */
 #include "from_graph.h"
 
-#include <string.h>
-
 #include "inside.h"
 
 enum { NONE = -1 };

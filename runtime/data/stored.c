@@ -7,7 +7,6 @@
 #define _FILE_OFFSET_BITS 64
 #include "array.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

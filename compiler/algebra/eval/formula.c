@@ -2,8 +2,6 @@
  * EinGraph's evaluator. */
 #include "formula.h"
 
-#include <string.h>
-
 #include "ein_rt.h"
 
 typedef enum {

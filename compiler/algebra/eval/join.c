@@ -1,8 +1,6 @@
 /* algebra/eval/join.c - joins and aggregations, at each site on its own tuples. */
 #include "inside.h"
 
-#include <string.h>
-
 /* ---- setting up a join ------------------------------------------------------------------------------------ */
 
 static uint32_t turns_around(const AlgNode *n) {

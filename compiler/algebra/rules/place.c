@@ -2,8 +2,6 @@
  * the other side. */
 #include "inside.h"
 
-#include "expr/prove/prove.h"
-
 int64_t map_keys(const AlgNode *map) {
   return map->operand[0].node->type.n_key;
 }

@@ -2,9 +2,6 @@
  * for maps and joins are in algebra/rules/map.c and algebra/rules/join.c. */
 #include "fns.h"
 
-#include <string.h>
-
-#include "expr/prove/prove.h"
 
 AlgNode *rule_draft(RuleMatch *m, const AlgNode *of) {
   Arena *a = m->p->arena;

@@ -1,6 +1,5 @@
 /* driver/cmd/cmd_build.c - ein build: makes a program, a library, C, or the text of an intermediate language. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -3,7 +3,6 @@
  * the C compiler: the size of tiles. Only decisions that keep the order of every sum may depend on these, so the
  * answers have the same bits on any machine. */
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* driver/data/bound_read.c - reads elements of a param from a checkpoint. In: its tensors and a block of it; out:
  * the elements in the program's order. A stored axis that merges several of the program's is read as these,
  * row-major. Reads no more than the block, and the gaps between short rows. */
-#include <string.h>
-
 #include "checkpoint.h"
 #include "transpose.h"
 

@@ -1,10 +1,7 @@
 /* driver/data/stated.c - whether the adjoints that a program's defs state agree with those of their bodies: computes
  * its outputs by eval again for each of them, without that one. A def may intend a difference (straight through a
  * step, clipped), so differences are reported, but are no failure. */
-#include <string.h>
-
 #include "driver/compile/native.h"
-#include "driver/table.h"
 
 typedef struct Compared {
   Session *s;

@@ -4,7 +4,6 @@
  * Two right programs may then be as far apart, and no comparison can tell one that is not. */
 #include <math.h>
 
-#include "driver/driver.h"
 #include "driver/compile/native.h"
 
 enum { SHAKES = 8 };         /* runs; the error of the C is another such run, and may be several times as large: */

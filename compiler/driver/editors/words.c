@@ -2,7 +2,6 @@
  * sign, and about the words in tables; so it decides what a word is. */
 #include <string.h>
 
-#include "base/utf8.h"
 #include "editors.h"
 #include "front/parse/scan.h"
 

@@ -1,7 +1,5 @@
 /* driver/pictures/graph_svg.c - an EinGraph as a standalone SVG: its boxes and arrows (graph/dot.c decides which) in
  * layers. The contents of a repeat have a bar on their left; its turns' results go into the repeat's box. */
-#include <string.h>
-
 #include "drawing.h"
 #include "graph_svg.h"
 #include "driver/plan/page/page.h"

@@ -1,8 +1,6 @@
 /* driver/plan/bytes.c - ein plan for many sites by bytes: the mesh, what its axes cut, where tensors stay
  * (plan/placing/placing.h).
  * docs/schema/ein-placing-1.json says what --format=json writes. */
-#include <string.h>
-
 #include "expr/prove/asked.h"
 #include "page/page.h"
 #include "rival.h"

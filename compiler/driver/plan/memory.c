@@ -5,7 +5,6 @@
 #include "task/sites/from_ia.h"
 #include "task/sites/site.h"
 #include "sites.h"
-#include "driver/table.h"
 
 /* ---- of one plan ------------------------------------------------------------------------------------------- */
 

@@ -14,7 +14,6 @@
  *                  "path": [ { "operation", "name", "place", "site": or the first of "sites", "begins",
  *                  "seconds" } ] } */
 #include "algebra/simulate/simulate.h"
-#include "algebra/text/text.h"
 #include "task/sites/from_ia.h"
 #include "page/page.h"
 #include "sites.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "facts.h"
 #include "rival.h"
 #include "driver/table.h"
 

@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "driver/compile/native.h"
-#include "driver/keeping.h"
 #include "driver/ranks/ranks.h"
 #include "profile.h"
 

@@ -1,10 +1,7 @@
 /* driver/profile/tell.c - a profile as a table: one line per step, measured next to what tasks and a machine file
  * predict (profile.h). */
-#include <string.h>
-
 #include "driver/compile/native.h"
 #include "driver/plan/sites.h"
-#include "driver/ranks/ranks.h"
 #include "driver/table.h"
 #include "plan/machine.h"
 #include "task/cost.h"

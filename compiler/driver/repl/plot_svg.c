@@ -1,7 +1,6 @@
 /* driver/repl/plot_svg.c - the picture of :plot for a notebook: for one dimension a band from the minimum to the
  * maximum of each column, for two rectangles from light to dark. */
 #include <math.h>
-#include <string.h>
 
 #include "repl.h"
 

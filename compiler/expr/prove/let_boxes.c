@@ -4,8 +4,6 @@
  *
  * Where a conjunct says that a remainder of a label is known, `(t - s) % 7 == 3`, the box has a side for the label's
  * quotient instead: only every 7th point is looked at. */
-#include <string.h>
-
 #include "boxes.h"
 
 enum { SIDES = 6, SIZE = 400 }; /* most labels of the predicates, and nodes in them */

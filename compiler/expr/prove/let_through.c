@@ -2,7 +2,6 @@
 #include "let_through.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { ROWS = 128, RANGES = 8, EITHERS = 3, ATOMS = 8 };
 

@@ -1,8 +1,6 @@
 /* expr/prove/nonempty.c - whether there is a value of the inner labels for every value of the others (prove.h). Each
  * case of the predicate, with the ranges of the inner labels, is a system. Eliminates those labels such that the
  * remaining rows are sufficient (the dark shadow); the `or` of the remaining conditions is a goal for prove(). */
-#include <string.h>
-
 #include "prove.h"
 #include "proof.h"
 

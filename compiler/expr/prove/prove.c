@@ -5,8 +5,6 @@
  * language's evaluator finds that the facts hold and the part does not. */
 #include "prove.h"
 
-#include <string.h>
-
 #include "expr/pool.h"
 #include "proof.h"
 

@@ -1,7 +1,5 @@
 /* expr/sum/by.c - EinSums computed by a C function of blocks. In: an EinSum; out: the parts that the function cannot
  * take, and its type. */
-#include <string.h>
-
 #include "law.h"
 
 int64_t along_label(const Expr *e) {

@@ -1,8 +1,6 @@
 /* front/elab/stated.c - adjoints stated by defs: `def f(x) = e adjoint(y: dy) = e'`. Where the program asks for
  * gradients, the result of such a call is a vertex of its own, and so are its arguments; the stated adjoints become
  * separate vertices, of which graph/grad/ takes those that it needs. Elsewhere adjoints are ignored. */
-#include <string.h>
-
 #include "elab.h"
 
 /* ---- what is written ------------------------------------------------------------------------------- */

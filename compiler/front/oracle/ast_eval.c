@@ -4,9 +4,6 @@
  * A value carries its dtype, whether it is weak, and whether it exists (rule 9). With `typing` set the same
  * recursion reads no data and returns a value of the right type: this gives the dtypes of the branch not taken and
  * of a reducer's accumulator. */
-#include <math.h>
-#include <string.h>
-
 #include "ast_eval_scope.h"
 #include "ein_rt.h"
 

@@ -6,7 +6,6 @@
 #include "eval_inside.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { TICKS = 1 << 16 };
 

@@ -1,7 +1,6 @@
 /* graph/eval/eval_cell.c - operates on single values: the language's arithmetic in each dtype, conversions, and
  * elements of arrays. In: cells, out: cells; nothing here can fail. */
 #include <math.h>
-#include <string.h>
 
 #include "eval_inside.h"
 

@@ -6,7 +6,6 @@
  * and if it reads, as a part that is called and runs only on the first call. Nothing here recurses, so nesting may
  * be arbitrarily deep. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "eval_inside.h"
 

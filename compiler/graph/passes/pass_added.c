@@ -11,8 +11,6 @@
  * points, all terms together, that read around the result's points are added up there, too.
  *
  * Nothing else reads the sums. They have no conditions, and the dtype in which they are added up. */
-#include <string.h>
-
 #include "rebuild.h"
 
 enum {

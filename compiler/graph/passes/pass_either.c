@@ -16,8 +16,6 @@
  * out is tested at each point. This is done where the ranges together have few of the points, or no more of them than
  * a choice has, whose test costs more than the point and whose excluded reads may lie beyond memory; and not if what is
  * reduced is computed for these labels together, as it is read: its kernel has loops of its own. */
-#include <string.h>
-
 #include "contract/contract.h"
 #include "range.h"
 

@@ -17,8 +17,6 @@
 #include "decide.h"
 #include "range.h"
 
-#include <string.h>
-
 typedef struct Simplify {
   Rebuild b;
   Rules *rules;

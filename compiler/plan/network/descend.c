@@ -1,6 +1,5 @@
 /* plan/network/descend.c - improves a choice within a limit, one variable at a time. */
 #include <math.h>
-#include <string.h>
 
 #include "inside.h"
 

@@ -3,8 +3,6 @@
  * For any price, no choice within the limit costs less than the least of (cost + price x weight), less price x limit.
  * As a function of the price this rises and falls once, so a few steps from a price that is nearly right find a better
  * one. */
-#include <math.h>
-
 #include "inside.h"
 
 #define RISE 1e-3              /* of what is missing: less than that in some passes is not worth more passes */

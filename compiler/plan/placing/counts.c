@@ -1,7 +1,6 @@
 /* plan/placing/counts.c - lower bounds by counts alone, whichever axes cut, and the counts that are left below a
  * cost (inside.h). */
 #include <math.h>
-#include <string.h>
 
 #include "finder.h"
 

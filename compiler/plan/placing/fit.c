@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inside.h"
 #include "reach.h"
 
 enum { ROUNDS_LEAST = 12, ROUNDS_UP = 6, ROUNDS_DOWN = 3, AIMS_MOST = 40, AIMS_LEAST = 4 };

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "expr/prove/asked.h"
-#include "expr/prove/prove.h"
 #include "inside.h"
 
 enum {

@@ -1,6 +1,5 @@
 /* plan/placing/tables.c - the costs of pairs of choices: a vertex's cut and its home, and each read; computed once
  * for all that are alike. */
-#include <math.h>
 #include <string.h>
 
 #include "finder.h"

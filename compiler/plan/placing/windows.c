@@ -2,8 +2,6 @@
  * alike there. */
 #include "windows.h"
 
-#include <string.h>
-
 static const double looked = 256; /* up to this many places are all looked at */
 
 typedef struct Windows {

@@ -1,7 +1,6 @@
 /* task/check/stage.c - invariants of a kernel's stages: what they read, and where they store. */
 #include "expr/prove/prove.h"
 #include "check.h"
-#include "task/inside.h"
 
 /* ---- stages ------------------------------------------------------------------------------------- */
 

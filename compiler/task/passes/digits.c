@@ -11,7 +11,6 @@
  * Stages that share labels are all split alike, or not at all. A label that a predicate or a domain may bound stays
  * whole. */
 #include "expr/prove/prove.h"
-#include "expr/sum/law.h"
 #include "task/inside.h"
 
 enum { CUTS_MOST = 12, PARTS_MOST = 60 }; /* splits of a kernel; labels that a stage may then have */

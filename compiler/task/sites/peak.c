@@ -4,7 +4,6 @@
  * these. Of sites that no such axis distinguishes, one is examined. If very many sites differ, a sample is examined:
  * along each axis its ends and its middle. A move's workspace depends on what all sites have: beyond some hundred
  * sites it is counted at some, beyond some thousand at none. */
-#include "task/inside.h"
 #include "site.h"
 
 enum { RANK = 256, EXACT = 1 << 24, FEW = 4, STAGED = 256, STAGED_LOOKS = 64 };

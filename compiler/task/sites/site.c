@@ -6,7 +6,6 @@
 
 #include "expr/prove/asked.h"
 #include "expr/prove/prove.h"
-#include "task/text/text.h"
 
 enum { RANK = 256, SITES_MOST = 256 };
 

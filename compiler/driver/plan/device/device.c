@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cuda/spill.h"
-#include "front/limits.h"
 #include "driver/plan/sites.h"
 #include "driver/table.h"
 

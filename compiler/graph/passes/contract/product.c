@@ -2,8 +2,6 @@
  * their operands, and which factors may be computed separately. */
 #include "contract.h"
 
-#include <string.h>
-
 enum { INTS = 1, BOOLS = 2, FLOATS = 4, WIDE = 8 };
 enum { MOST_JOINED = 48, SYMBOLIC_SIZE = 256 };
 

@@ -5,8 +5,6 @@
  * It is split if its reducer distributes over it, without predicate or domain, and each factor may be computed at
  * all points of its labels: all extents are numbers, none is 0, so that all of it is computed anyway; or its reads
  * are in range, label by label. */
-#include <string.h>
-
 #include "expr/sum/law.h"
 #include "graph/passes/contract/contract.h"
 #include "wide.h"

@@ -4,6 +4,8 @@
 
 #include "task.h"
 
+bool task_exchanges(const Task *repeat, uint32_t buffer); /* it is in one of the two of a state (task.c) */
+
 /* Gives a state that takes another state's old value that state's buffer (rotate.c). After task_in_place, before
  * task_fuse. */
 void task_rotate(TaskGraph *t);

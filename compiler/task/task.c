@@ -1,5 +1,5 @@
 /* task/task.c - creates an empty TaskGraph, and answers questions of its texts. */
-#include "task.h"
+#include "inside.h"
 
 #include "expr/sum/law.h"
 #include "task/text/text.h"
@@ -41,14 +41,14 @@ static bool list_touches(const TaskGraph *t, const Tasks *list, uint32_t buffer,
   return false;
 }
 
-static bool exchanges(const Task *k, uint32_t buffer) {
+bool task_exchanges(const Task *k, uint32_t buffer) {
   for (uint32_t i = 0; i < k->exchange.len; i++)
     if (k->exchange.at[i].now == buffer || k->exchange.at[i].next == buffer) return true;
   return false;
 }
 
 bool task_writes(const TaskGraph *t, const Task *k, uint32_t buffer) {
-  bool met = k->turns == (int64_t)buffer || exchanges(k, buffer) || list_touches(t, &k->body, buffer, true);
+  bool met = k->turns == (int64_t)buffer || task_exchanges(k, buffer) || list_touches(t, &k->body, buffer, true);
   for (uint32_t i = 0; i < k->stages.len; i++) met |= k->stages.at[i].buffer == (int64_t)buffer;
   if (k->kind == TASK_ZERO || k->kind == TASK_MOVE) met |= k->buffer == buffer;
   if (k->kind == TASK_DEFAULT) met |= t->inputs.at[k->argument].buffer == buffer;

@@ -282,9 +282,7 @@ bool task_kernels_count(const TaskGraph *t, const Tasks *list, uint32_t buffer, 
     if (k->kind == TASK_KERNEL) continue;
     if (k->kind != TASK_REPEAT && task_touches(t, k, buffer)) return false;
     if (k->kind != TASK_REPEAT) continue;
-    if (k->buffer == buffer || k->stop == b || k->turns == b) return false;
-    for (uint32_t j = 0; j < k->exchange.len; j++)
-      if (k->exchange.at[j].now == buffer || k->exchange.at[j].next == buffer) return false;
+    if (k->buffer == buffer || k->stop == b || k->turns == b || task_exchanges(k, buffer)) return false;
     if (!task_kernels_count(t, &k->body, buffer, n)) return false;
   }
   return true;

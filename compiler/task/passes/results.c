@@ -5,17 +5,11 @@
  * stays where it is: the caller's buffer cannot be exchanged with another. */
 #include "task/inside.h"
 
-static bool exchanges(const Task *k, uint32_t buffer) {
-  for (uint32_t i = 0; i < k->exchange.len; i++)
-    if (k->exchange.at[i].now == buffer || k->exchange.at[i].next == buffer) return true;
-  return false;
-}
-
 /* Whether the caller's buffer, which may have any strides, can replace this one in all tasks. */
 static bool may_replace(const TaskGraph *t, const Tasks *list, uint32_t buffer) {
   vec_each_of(const Task, k, *list) {
     if (!task_touches(t, k, buffer)) continue;
-    if (k->unless >= 0 || k->kind == TASK_DEFAULT || task_call(k) || exchanges(k, buffer)) return false;
+    if (k->unless >= 0 || k->kind == TASK_DEFAULT || task_call(k) || task_exchanges(k, buffer)) return false;
     if (!may_replace(t, &k->body, buffer)) return false;
   }
   return true;

@@ -47,8 +47,7 @@ static bool rotate_one(Rotate *r, uint32_t i) {
   int32_t old = r->old[from];
   if (old < 0 || state == (uint32_t)old || a->space != BUF_WORK || a->dtype != b->dtype || !buffers_alike(a, b))
     return false;
-  for (uint32_t x = 0; x < r->repeat->exchange.len; x++) /* it is in no exchange yet: its value goes to where it was */
-    if (r->repeat->exchange.at[x].now == state || r->repeat->exchange.at[x].next == state) return false;
+  if (task_exchanges(r->repeat, state)) return false; /* else its value goes to where it was */
   bool met = false;
   if (writers(r, state) != 1 || !is_left_alone(r, i + 1, state) ||
       !is_begun(r->t, &r->t->tasks, r->repeat, state, &met))

@@ -305,8 +305,7 @@ static bool readers_change(Fetching *f, const Tasks *list) {
     else for (uint32_t s = 0; s < k->stages.len; s++) stage_reads_rows(f, &k->stages.at[s]);
     if (!task_has_stages(k))
       others |= k->kind == TASK_REPEAT ? k->buffer == was || k->stop == (int64_t)was : task_touches(f->t, k, was);
-    for (uint32_t e = 0; e < k->exchange.len; e++)
-      others |= k->exchange.at[e].now == was || k->exchange.at[e].next == was;
+    others |= task_exchanges(k, was);
   }
   return others;
 }

@@ -7,6 +7,7 @@
 #include "emit/c_tables.h"
 #include "task/cost.h"
 #include "driver/compile/resident.h"
+#include "driver/measure/measure.h"
 
 enum { REPS_USUAL = 7, REPS_MOST = 100000, RUNS_MOST = 1 << 24 };
 static const double sample_least = 0.020; /* seconds of a sample: far above the cost of a clock or a thread's start */
@@ -89,14 +90,9 @@ static Leave runs_find(Bench *b) {
   return l;
 }
 
-static int by_size(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double median_of(Arena *a, const double *x, int64_t n) {
   double *sorted = arena_copy(a, x, (size_t)n * sizeof *x);
-  qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+  figures_sort(sorted, (size_t)n);
   return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 

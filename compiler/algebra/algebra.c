@@ -119,18 +119,13 @@ AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operan
   return x;
 }
 
-static uint64_t slot_itself(void *ctx, uint32_t slot) {
-  (void)ctx;
-  return slot;
-}
-
 AlgNode *alg_fetch(Algebra *p, AlgRegion *r, const AlgOperand *operand, const Expr *read, uint32_t n_label,
     const Str *label, const RelDim *range, uint32_t n_key, const int64_t *frontier, const Str *key,
     const Placement *at) {
   const AlgNode *table = operand[read->i].node;
   DType t = table->type.dtype;
   EinSum *sum = MAKE(p->arena, EinSum, .n_out = n_label, .acc = t, .dtype = t, .body = read);
-  const uint32_t *slot = sum_canonical_slots(p->arena, p->exprs, sum, slot_itself, NULL);
+  const uint32_t *slot = sum_canonical_slots(p->arena, p->exprs, sum, NULL, NULL);
   AlgOperand *o = NEW_ARRAY(p->arena, AlgOperand, sum->n_slot);
   for (uint32_t k = 0; k < sum->n_slot; k++) o[k] = operand[slot[k]];
   o[sum->n_slot - 1].on = NULL;

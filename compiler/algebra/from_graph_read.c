@@ -302,15 +302,10 @@ static void operand_fetch(
   instead->read[slot] = expr_read(x->exprs, (DType)was->dtype, slot, q.n_label, q.at);
 }
 
-static uint64_t slot_itself(void *ctx, uint32_t slot) {
-  (void)ctx;
-  return slot;
-}
-
 /* The kernel with the replaced reads; *n operands remain. */
 static const EinSum *sum_instead(Door *x, EinSum *s, Instead *instead, uint32_t *n, AlgOperand *operand) {
   sum_map(x->exprs, s, leaf_instead, instead);
-  const uint32_t *from = sum_canonical_slots(x->arena, x->exprs, s, slot_itself, NULL);
+  const uint32_t *from = sum_canonical_slots(x->arena, x->exprs, s, NULL, NULL);
   AlgOperand *was = arena_copy(x->arena, operand, *n * sizeof *was);
   *n = s->n_slot;
   for (uint32_t k = 0; k < *n; k++) operand[k] = was[from[k]];

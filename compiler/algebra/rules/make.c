@@ -80,17 +80,12 @@ static AlgNode *make_aggregate(RuleMatch *m, const RuleValue *g, const AlgNode *
   return type_functions(m, &x->type, x->n_fn, x->fn) ? x : NULL;
 }
 
-static uint64_t slot_itself(void *ctx, uint32_t slot) {
-  (void)ctx;
-  return slot;
-}
-
 /* Drops operands that the kernel no longer reads; orders the others as it reads them. */
 static AlgNode *make_join(RuleMatch *m, const AlgNode *draft, AlgNode *const *operand) {
   Algebra *p = m->p;
   AlgOperand *o = arena_copy(p->arena, draft->operand, (draft->n_operand + 1) * sizeof *o);
   EinSum *s = arena_copy(p->arena, draft->sum, sizeof *s);
-  const uint32_t *slot = sum_canonical_slots(p->arena, p->exprs, s, slot_itself, NULL);
+  const uint32_t *slot = sum_canonical_slots(p->arena, p->exprs, s, NULL, NULL);
   for (uint32_t k = 0; k < s->n_slot; k++) o[k] = draft->operand[slot[k]], o[k].node = operand[slot[k]];
   s->hash = sum_hash(s);
   AlgNode *x = alg_join(p, &m->scratch, s->n_slot, o, s, draft->label, draft->range, draft->type.n_key,

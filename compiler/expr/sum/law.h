@@ -28,7 +28,8 @@ uint32_t read_slot(ReadTable *t, uint64_t operand, const Expr *read); /* finds t
 
 /* Numbers slots by first occurrence, inner reads before the read that they index, in body, where, domain. Equal reads
  * become one slot, and unused slots are dropped; a slot read with several index lists becomes several. Changes
- * s->body, where, domain and n_slot. Returns for each new slot the number of the old one. */
+ * s->body, where, domain and n_slot. Returns for each new slot the number of the old one. operand: what a slot reads;
+ * NULL: each slot another operand. */
 const uint32_t *sum_canonical_slots(
     Arena *a, Exprs *p, EinSum *s, uint64_t (*operand)(void *ctx, uint32_t slot), void *ctx);
 

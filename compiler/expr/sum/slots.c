@@ -89,7 +89,8 @@ typedef struct Renumber {
 static const Expr *renumbered(void *env, Exprs *p, const Expr *e) {
   Renumber *r = env;
   if (e->kind != EX_READ) return e;
-  uint32_t slot = read_slot(&r->reads, r->operand(r->ctx, (uint32_t)e->i), e);
+  uint64_t operand = r->operand ? r->operand(r->ctx, (uint32_t)e->i) : (uint64_t)e->i;
+  uint32_t slot = read_slot(&r->reads, operand, e);
   return expr_read(p, (DType)e->dtype, (int64_t)slot, e->n, e->arg);
 }
 

@@ -9,7 +9,8 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = ("ein", "ein_kernel")
-REQUIRES = 'Provides-Extra: jupyter\nRequires-Dist: ipykernel; extra == "jupyter"\nRequires-Dist: jupyter_client; extra == "jupyter"\n'
+REQUIRES = ('Provides-Extra: jupyter\nRequires-Dist: ipykernel; extra == "jupyter"\n'
+            'Requires-Dist: jupyter_client; extra == "jupyter"\n')
 
 
 def version():
@@ -19,13 +20,15 @@ def version():
         return re.search(r"^ *version: '([^']*)'", build.read_text(encoding="utf-8"), re.M).group(1)
     for config in HERE.parents[2].glob("lib*/**/pkgconfig/libein.pc"):
         return re.search(r"^Version: *(\S+)", config.read_text(encoding="utf-8"), re.M).group(1)
-    raise SystemExit("%s: neither a checkout of Ein (../meson.build) nor an installed one (../../../lib/pkgconfig/libein.pc)" % HERE)
+    raise SystemExit("%s: neither a checkout of Ein (../meson.build) nor an installed one "
+                     "(../../../lib/pkgconfig/libein.pc)" % HERE)
 
 
 def _info():
     head = "Metadata-Version: 2.1\nName: ein\nVersion: %s\nRequires-Python: >=3.9\nLicense: MIT\n" % version()
     return {"METADATA": head + "Summary: Tensor computations as equations over labels, compiled\n" + REQUIRES,
-            "WHEEL": "Wheel-Version: 1.0\nGenerator: ein\nRoot-Is-Purelib: true\nTag: py3-none-any\n", "top_level.txt": "\n".join(PACKAGES) + "\n"}
+            "WHEEL": "Wheel-Version: 1.0\nGenerator: ein\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            "top_level.txt": "\n".join(PACKAGES) + "\n"}
 
 
 def _wheel(folder, files):
@@ -38,12 +41,14 @@ def _wheel(folder, files):
             z.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record += "%s,sha256=%s,%d\n" % (path, digest, len(data))
-        z.writestr(zipfile.ZipInfo("%s.dist-info/RECORD" % name, (1980, 1, 1, 0, 0, 0)), record + "%s.dist-info/RECORD,,\n" % name)
+        z.writestr(zipfile.ZipInfo("%s.dist-info/RECORD" % name, (1980, 1, 1, 0, 0, 0)),
+                   record + "%s.dist-info/RECORD,,\n" % name)
     return wheel
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    files = {str(p.relative_to(HERE)): p.read_bytes() for k in PACKAGES for p in (HERE / k).rglob("*") if p.is_file() and "__pycache__" not in p.parts}
+    files = {str(p.relative_to(HERE)): p.read_bytes() for k in PACKAGES for p in (HERE / k).rglob("*") if p.is_file()
+             and "__pycache__" not in p.parts}
     files["ein/origin.txt"] = ("%s\n" % HERE).encode()
     return _wheel(wheel_directory, files)
 

@@ -19,7 +19,8 @@ from .library import Complaint, Error, Place, ProgramWarning
 from .library import version as __version__
 from .numpys import einsum
 
-__all__ = ["Array", "Complaint", "Error", "Function", "Place", "ProgramWarning", "Results", "Text", "compile", "einsum", "run"]
+__all__ = ["Array", "Complaint", "Error", "Function", "Place", "ProgramWarning", "Results", "Text", "compile", "einsum",
+           "run"]
 
 for _shown in (Array, Error, Function, ProgramWarning, Results, Text):
     _shown.__module__ = "ein"

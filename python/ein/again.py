@@ -1,5 +1,5 @@
-"""Repeated calls on NumPy arrays, of functions and of ein.einsum. A call that took less than a tenth of a millisecond is
-prepared: the next one with the same options, dtypes, shapes and strides only looks up the arrays' addresses and runs.
+"""Repeated calls on NumPy arrays, of functions and of ein.einsum. A call that took less than a tenth of a millisecond
+is prepared: the next one with the same options, dtypes, shapes and strides only looks up the arrays' addresses and runs.
 For arrays of a few elements, all else that a call does takes far longer than the computation."""
 import ctypes
 import sys
@@ -10,7 +10,8 @@ from .library import Tensor, lib
 # Python's other threads wait meanwhile: to let them run would take longer than the call.
 _call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(("ein_function_call", lib))
 _get, _put, STRIDED, WRITABLE = views._get, views._put, views.STRIDED, views.WRITABLE
-NUMBERS = {"f64": ctypes.c_double, "f32": ctypes.c_float, "i64": ctypes.c_int64}  # dtypes that Python's numbers may be passed as
+# dtypes that Python's numbers may be passed as
+NUMBERS = {"f64": ctypes.c_double, "f32": ctypes.c_float, "i64": ctypes.c_int64}
 MOST = 256
 TINY = 0.0001  # seconds
 _ndarray = None  # NumPy's; None until somebody has imported NumPy

@@ -10,8 +10,9 @@ import weakref
 from .library import lib
 from .views import DL_CODES, PACKS, SIZES, DLManaged, DLTensor
 
-CTYPES = {"f64": ctypes.c_double, "f32": ctypes.c_float, "f16": ctypes.c_int16, "bf16": ctypes.c_int16, "i64": ctypes.c_int64,
-          "i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8, "u8": ctypes.c_uint8, "bool": ctypes.c_bool}
+CTYPES = {"f64": ctypes.c_double, "f32": ctypes.c_float, "f16": ctypes.c_int16, "bf16": ctypes.c_int16,
+          "i64": ctypes.c_int64, "i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8,
+          "u8": ctypes.c_uint8, "bool": ctypes.c_bool}
 
 
 class Owner:
@@ -22,7 +23,7 @@ class Owner:
         self._finalizer.atexit = False  # it may still be in use at exit
 
 
-# ---- without other libraries -----------------------------------------------------------------------------------------------------
+# ---- without other libraries -----------------------------------------------------------------------------------------
 
 class Array:
     """A tensor in C order. Its memoryview() has the same shape; elements of f16 and bf16 appear there as 16-bit
@@ -73,13 +74,15 @@ class Array:
 
     def __repr__(self):
         text = repr(self.tolist())
-        return "ein.Array(%s, dtype=%s, shape=%s)" % (text if len(text) < 200 else text[:200] + "...", self.dtype, self.shape)
+        return "ein.Array(%s, dtype=%s, shape=%s)" % (
+            text if len(text) < 200 else text[:200] + "...", self.dtype, self.shape)
 
     @property
     def __array_interface__(self):
         kinds = {"f": "<f", "i": "<i", "u": "|u", "b": "|b"}
         typestr = "<V2" if self._ein_dtype == "bf16" else kinds[self._ein_dtype[0]] + str(SIZES[self._ein_dtype])
-        return {"version": 3, "shape": self._ein_shape, "typestr": typestr.replace("<i1", "|i1"), "data": (ctypes.addressof(self), False)}
+        return {"version": 3, "shape": self._ein_shape, "typestr": typestr.replace("<i1", "|i1"),
+                "data": (ctypes.addressof(self), False)}
 
     def __dlpack_device__(self):
         return 1, 0
@@ -113,13 +116,16 @@ def array_at(address, dtype, shape, owner):
     return a
 
 
-# ---- DLPack export ---------------------------------------------------------------------------------------------------------------
+# ---- DLPack export ---------------------------------------------------------------------------------------------------
 
 _NAME = b"dltensor"
 _lent = {}  # by address: objects kept alive until their deleter is called
-_capsule_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_New", ctypes.pythonapi))
-_capsule_fresh = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
-_capsule_at = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_capsule_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+    ("PyCapsule_New", ctypes.pythonapi))
+_capsule_fresh = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi))
+_capsule_at = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -137,14 +143,15 @@ def _unused(capsule):
 def _export(a):
     shape = (ctypes.c_int64 * max(1, a.ndim))(*a.shape)
     code, bits = DL_CODES[a.dtype]
-    managed = DLManaged(DLTensor(ctypes.addressof(a), 1, 0, a.ndim, code, bits, 1, ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))))
+    managed = DLManaged(DLTensor(ctypes.addressof(a), 1, 0, a.ndim, code, bits, 1,
+                                 ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))))
     managed.deleter = ctypes.cast(_given_back, ctypes.c_void_p)
     at = ctypes.addressof(managed)
     _lent[at] = (managed, shape, a)
     return _capsule_new(at, _NAME, ctypes.cast(_unused, ctypes.c_void_p))
 
 
-# ---- for other libraries ---------------------------------------------------------------------------------------------------------
+# ---- for other libraries ---------------------------------------------------------------------------------------------
 
 @functools.lru_cache(maxsize=None)
 def numpy():

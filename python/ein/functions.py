@@ -105,7 +105,8 @@ class Function:
         self._handle, said = library.function_open(words, self._files)
         self._lock, self._forked = threading.Lock(), False
         self.steady = bool(lib.ein_function_steady(self._handle))  # calls with the same shapes take about as long
-        self.sized, self.seconds = False, math.inf  # whether all calls have the same shapes; and how long one takes, if they have
+        # whether all calls have the same shapes; and how long one takes, if they have
+        self.sized, self.seconds = False, math.inf
         self._prepared = {}
         self._closer = weakref.finalize(self, lib.ein_function_close, self._handle)
         self._closer.atexit = False
@@ -121,7 +122,8 @@ class Function:
 
     def __repr__(self):
         def side(arguments):
-            return ", ".join("%s: %s%s" % (a.name, a.dtype, "[%s]" % ", ".join("_" * a.ndim) if a.ndim else "") for a in arguments.values())
+            return ", ".join("%s: %s%s" % (a.name, a.dtype, "[%s]" % ", ".join("_" * a.ndim) if a.ndim else "")
+                             for a in arguments.values())
         return "<ein function %s (%s) -> (%s)>" % (self._name, side(self.inputs), side(self.outputs))
 
     def close(self):
@@ -184,14 +186,16 @@ class Function:
 
     def _by_name(self, x, how):
         if not (x is None or isinstance(x, collections.abc.Mapping)):
-            raise TypeError("%s; this is %s %s" % (how, "an" if type(x).__name__[0] in "aeiou" else "a", type(x).__name__))
+            raise TypeError("%s; this is %s %s"
+                            % (how, "an" if type(x).__name__[0] in "aeiou" else "a", type(x).__name__))
 
     def _known(self, given, there, what):
         for name in given:
             if name not in there:
                 near = difflib.get_close_matches(name, there, 1)
-                raise Error("there is no %s %s%s; there %s" % (what, name, "; did you mean %s?" % near[0] if near else "",
-                                                              "are " + ", ".join(there) if there else "is none"))
+                raise Error("there is no %s %s%s; there %s"
+                            % (what, name, "; did you mean %s?" % near[0] if near else "",
+                               "are " + ", ".join(there) if there else "is none"))
 
     def _called(self, given, out, lent):
         tensors = (Tensor * (len(self.inputs) + 1))()
@@ -262,7 +266,8 @@ class Function:
     def source(self, kind="c", **dims):
         """The emitted c, header, manifest or cuda; or an intermediate language: graph, optimised, task, loop."""
         inside = kind in ("graph", "optimised", "task", "loop")
-        return self._ask("build", ["--%s=%s" % ("stop" if inside else "emit", kind), *([] if inside else ["--output=-"])], dims)
+        return self._ask("build", ["--%s=%s" % ("stop" if inside else "emit", kind),
+                                   *([] if inside else ["--output=-"])], dims)
 
 
 _functions = weakref.WeakSet()
@@ -280,18 +285,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-def compile(program, /, *, name="program.ein", target=None, threads=None, sites=None, machine=None, memory=None, plan=None, planner=None,
-            costs=None, flags=None, deterministic=False, sizes=None, **dims):
+def compile(program, /, *, name="program.ein", target=None, threads=None, sites=None, machine=None, memory=None,
+            plan=None, planner=None, costs=None, flags=None, deterministic=False, sizes=None, **dims):
     """Compiles a program, given as its text or as the path of a file, and returns a Function. Pass sizes that the
     program leaves open as N=4096 or, if an option has the same name, as sizes={"name": 8}; sizes that are axes of
     inputs may be left out. Options are those of `ein run`: target (auto, jit, c, eval), threads, sites (runs a plan
     for that many sites in this process), deterministic (the same bits for any number of sites)."""
-    options = dict(target=target, threads=threads, sites=sites, machine=machine, memory=memory, plan=plan, planner=planner, costs=costs, flags=flags,
-                   deterministic=deterministic)
+    options = dict(target=target, threads=threads, sites=sites, machine=machine, memory=memory, plan=plan,
+                   planner=planner, costs=costs, flags=flags, deterministic=deterministic)
     return Function(program, name, options, {**(sizes or {}), **dims})
 
 
-def run(program, inputs=None, /, *, sizes=None, name="program.ein", target=None, threads=None, sites=None, deterministic=False, **named):
+def run(program, inputs=None, /, *, sizes=None, name="program.ein", target=None, threads=None, sites=None,
+        deterministic=False, **named):
     """Compiles and calls in one step: run(text, X=x, sizes={"N": 4}). Returns Results."""
-    f = Function(program, name, dict(target=target, threads=threads, sites=sites, deterministic=deterministic), sizes or {})
+    f = Function(program, name, dict(target=target, threads=threads, sites=sites, deterministic=deterministic),
+                 sizes or {})
     return f(inputs, **named)

@@ -14,16 +14,18 @@ DTYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool")
 
 
 class Tensor(Structure):
-    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32), ("dtype", c_int),
-                ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("byte_offset", c_uint64)]
+    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32),
+                ("dtype", c_int), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("byte_offset", c_uint64)]
 
 
 class _Place(Structure):
-    _fields_ = [("file", c_char_p), ("line", c_uint32), ("column", c_uint32), ("first", c_uint32), ("end", c_uint32), ("note", c_char_p)]
+    _fields_ = [("file", c_char_p), ("line", c_uint32), ("column", c_uint32), ("first", c_uint32), ("end", c_uint32),
+                ("note", c_char_p)]
 
 
 class _Complaint(Structure):
-    _fields_ = [("code", c_char_p), ("text", c_char_p), ("is_error", c_int), ("n_places", c_int), ("place", POINTER(_Place)),
+    _fields_ = [("code", c_char_p), ("text", c_char_p), ("is_error", c_int), ("n_places", c_int),
+                ("place", POINTER(_Place)),
                 ("n_hints", c_int), ("hint", POINTER(c_char_p))]
 
 
@@ -68,7 +70,7 @@ class ProgramWarning(UserWarning):
     """A warning about a program that compiles."""
 
 
-# ---- finding it ------------------------------------------------------------------------------------------------------------------
+# ---- finding it ------------------------------------------------------------------------------------------------------
 
 def _in_folder(root):
     """Libraries in a build folder or a prefix, each with the folder that has the program ein."""
@@ -76,7 +78,8 @@ def _in_folder(root):
     built = root / "compiler" / "face" / "libein.so"
     if built.exists():
         yield built, root
-    for path in sorted(glob.glob(str(root / "lib*" / "libein.so*")) + glob.glob(str(root / "lib*" / "*" / "libein.so*"))):
+    for path in sorted(glob.glob(str(root / "lib*" / "libein.so*"))
+                       + glob.glob(str(root / "lib*" / "*" / "libein.so*"))):
         yield pathlib.Path(path), root / "bin"
 
 
@@ -122,7 +125,8 @@ def _open():
             except OSError as e:
                 looked[-1] += " (%s: %s)" % (path, e)
     raise ImportError("cannot find the library libein. Build Ein (./bootstrap build) or install it (meson install), or "
-                      "set EIN_LIBEIN to the build folder, the prefix or the file libein.so.\nSearched: " + "; ".join(looked))
+                      "set EIN_LIBEIN to the build folder, the prefix or the file libein.so.\nSearched: "
+                      + "; ".join(looked))
 
 
 def _declare(lib):
@@ -159,7 +163,7 @@ if not _session:
     raise ImportError("%s: cannot open a session" % path)
 
 
-# ---- requests and answers --------------------------------------------------------------------------------------------------------
+# ---- requests and answers --------------------------------------------------------------------------------------------
 
 def _words(words):
     words = [os.fsencode(w) for w in words]
@@ -177,8 +181,10 @@ def _text(b):
 
 def _complaints(a):
     for c in a.complaint[:a.n_complaints]:
-        places = tuple(Place(_text(p.file), p.line, p.column, p.first, p.end, _text(p.note)) for p in c.place[:c.n_places])
-        yield Complaint(_text(c.code), _text(c.text), bool(c.is_error), places, tuple(_text(h) for h in c.hint[:c.n_hints]))
+        places = tuple(Place(_text(p.file), p.line, p.column, p.first, p.end, _text(p.note))
+                       for p in c.place[:c.n_places])
+        yield Complaint(_text(c.code), _text(c.text), bool(c.is_error), places,
+                        tuple(_text(h) for h in c.hint[:c.n_hints]))
 
 
 def message_of(a):
@@ -211,7 +217,8 @@ def ask(words, files=()):
 def einsum_program(equation, views, dtype):
     """The program for an einsum equation in NumPy's notation over these operands, computed in dtype."""
     tensors = (Tensor * (len(views) + 1))(*(v.tensor for v in views))
-    return _answered(lib.ein_einsum(_session, equation.encode("utf-8", "replace"), tensors, len(views), DTYPES.index(dtype)))
+    return _answered(lib.ein_einsum(_session, equation.encode("utf-8", "replace"), tensors, len(views),
+                                    DTYPES.index(dtype)))
 
 
 def function_open(words, files):

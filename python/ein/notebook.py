@@ -41,7 +41,8 @@ def cell(shell, line, text):
     """%%ein [-D NAME=N] [--sites N] [--target NAME] [--threads N] [--deterministic] [--function NAME]: with
     --function, nothing is computed, and NAME becomes the function."""
     said = _parser().parse_args(shlex.split(line))
-    f = Function(text, "<cell>.ein", dict(target=said.target, threads=said.threads, sites=said.sites, deterministic=said.deterministic), dict(_dims(said.dims, shell.user_ns)))
+    options = dict(target=said.target, threads=said.threads, sites=said.sites, deterministic=said.deterministic)
+    f = Function(text, "<cell>.ein", options, dict(_dims(said.dims, shell.user_ns)))
     if said.function:
         shell.push({said.function: f})
         return f

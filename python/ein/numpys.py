@@ -9,18 +9,20 @@ from . import again, arrays, library, views
 from .functions import Function
 from .library import Error
 
-KINDS = {"bool": "b", "u8": "u", "i8": "i", "i16": "i", "i32": "i", "i64": "i", "f16": "f", "bf16": "f", "f32": "f", "f64": "f"}
+KINDS = {"bool": "b", "u8": "u", "i8": "i", "i16": "i", "i32": "i", "i64": "i",
+         "f16": "f", "bf16": "f", "f32": "f", "f64": "f"}
 BY_SIZE = {"i": {1: "i8", 2: "i16", 4: "i32", 8: "i64"}, "f": {2: "f16", 4: "f32", 8: "f64"}}
-NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
-         "uint8": "u8", "bool": "bool", "bool_": "bool", "double": "f64", "single": "f32", "half": "f16", "float": "f64", "int": "i64",
-         "d": "f64", "f": "f32", "e": "f16", "f8": "f64", "f4": "f32", "f2": "f16", "q": "i64", "i4": "i32", "i2": "i16", "i1": "i8",
-         "u1": "u8", "?": "bool", "b1": "bool", "longlong": "i64", "long": "i64", "int_": "i64", "intp": "i64", "l": "i64",
-         "p": "i64", "i": "i32", "intc": "i32", "h": "i16", "short": "i16", "b": "i8", "byte": "i8", "B": "u8", "ubyte": "u8"}
+NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
+         "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "bool", "bool_": "bool", "double": "f64", "single": "f32",
+         "half": "f16", "float": "f64", "int": "i64", "d": "f64", "f": "f32", "e": "f16", "f8": "f64", "f4": "f32",
+         "f2": "f16", "q": "i64", "i4": "i32", "i2": "i16", "i1": "i8", "u1": "u8", "?": "bool", "b1": "bool",
+         "longlong": "i64", "long": "i64", "int_": "i64", "intp": "i64", "l": "i64", "p": "i64", "i": "i32",
+         "intc": "i32", "h": "i16", "short": "i16", "b": "i8", "byte": "i8", "B": "u8", "ubyte": "u8"}
 TWICE = {"i8": ("int8", "int64"), "u8": ("uint8", "uint64"), "f16": ("float16", "float128")}  # by Ein, by NumPy
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
-# ---- dtypes ----------------------------------------------------------------------------------------------------------------------
+# ---- dtypes ----------------------------------------------------------------------------------------------------------
 
 def promoted(a, b):
     """The common dtype of two by NumPy's rules; with bf16, by PyTorch's."""
@@ -52,14 +54,15 @@ def may_cast(a, to, casting):
     if casting in ("no", "equiv"):
         return False
     rank = "buif".index
-    if casting == "same_kind" and rank(KINDS[a]) <= rank(KINDS[to]) or {KINDS[a], KINDS[to]} == {"f"} and casting == "same_kind":
+    if casting == "same_kind" and (rank(KINDS[a]) <= rank(KINDS[to]) or {KINDS[a], KINDS[to]} == {"f"}):
         return not (KINDS[a] == "i" and KINDS[to] == "u")
     return promoted(a, to) == to
 
 
 def _dtype(said):
     """Ein's name of a dtype that NumPy, PyTorch or Ein names."""
-    text = said if isinstance(said, str) else getattr(said, "name", None) or getattr(said, "__name__", None) or str(said).rpartition(".")[2]
+    text = said if isinstance(said, str) else (
+        getattr(said, "name", None) or getattr(said, "__name__", None) or str(said).rpartition(".")[2])
     if isinstance(said, str) and text in TWICE:
         raise Error("dtype=%r is %s in Ein and %s in NumPy; write one of these" % (said, *TWICE[text]))
     if not getattr(said, "isnative", True):
@@ -71,7 +74,7 @@ def _dtype(said):
     return found
 
 
-# ---- messages --------------------------------------------------------------------------------------------------------------------
+# ---- messages --------------------------------------------------------------------------------------------------------
 
 LETTERS = "".join(map(chr, (*range(ord("A"), ord("Z") + 1), *range(ord("a"), ord("z") + 1), *range(0x4e00, 0x9fa6))))
 OF_NUMPY = 52
@@ -148,7 +151,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-# ---- einsum ----------------------------------------------------------------------------------------------------------------------
+# ---- einsum ----------------------------------------------------------------------------------------------------------
 
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe", target=None, threads=None):
     """numpy.einsum: "ij,jk->ik", a, b; or a, [0, 1], b, [1, 2], [0, 2]. Ein always searches for the best contraction
@@ -178,7 +181,8 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
         f, result, straight = _computed(equation, lent, out, there, wanted, casting, target, threads)
         fortran = out is None and _fortran(order, lent)
         if straight and type(operands[0]) is str and again.may_prepare(f, f.seconds, operands[1:], [result]):
-            call = again.Prepared(f, list(enumerate(lent)), [(0, there)] if there else [], [] if there else [(0, result)],
+            call = again.Prepared(f, list(enumerate(lent)),
+                                  [(0, there)] if there else [], [] if there else [(0, result)],
                                   apart=there is not None)
             again.keep(_prepared, _key(operands, out, dtype, order, casting, target, threads), (call, fortran, f))
         return result if out is not None or type(result).__module__ != "numpy" else _as_numpy(result, fortran)
@@ -210,7 +214,8 @@ def _fortran(order, lent):
     """Whether NumPy would return the result in Fortran order. Order K follows operands that are in one order only."""
     if order in "CF":
         return order == "F"
-    return bool(lent) and all(v.in_order(fortran=True) for v in lent) and (order == "A" or not all(v.in_order() for v in lent))
+    return (bool(lent) and all(v.in_order(fortran=True) for v in lent)
+            and (order == "A" or not all(v.in_order() for v in lent)))
 
 
 def _into(f, given, lent, name, out, there, casting):

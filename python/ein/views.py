@@ -3,7 +3,8 @@ are written to new memory. What cannot be viewed is refused, with the reason."""
 import ctypes
 import functools
 import struct
-from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, py_object
+from ctypes import (POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8, c_uint16, c_uint32,
+                    c_uint64, c_void_p, py_object)
 
 from .library import DTYPES, Error, Tensor
 
@@ -31,8 +32,10 @@ class View:
         self._kept, self._release = kept, release
         n = len(self.shape)
         self._axes = (c_int64 * (2 * n + 1))(*self.shape, *(strides or ()))
-        self._empty = (c_uint8 * 16)() if not data else None  # an empty tensor may have no address; but NULL means that it is missing
-        self.tensor = Tensor(data or ctypes.addressof(self._empty), 1, 0, n, DTYPES.index(dtype), ctypes.cast(self._axes, POINTER(c_int64)))
+        # an empty tensor may have no address; but NULL means that it is missing
+        self._empty = (c_uint8 * 16)() if not data else None
+        self.tensor = Tensor(data or ctypes.addressof(self._empty), 1, 0, n, DTYPES.index(dtype),
+                             ctypes.cast(self._axes, POINTER(c_int64)))
         if strides:
             self.tensor.strides = ctypes.cast(ctypes.byref(self._axes, 8 * n), POINTER(c_int64))
         self.strides = tuple(strides) if strides else None
@@ -99,12 +102,12 @@ def _aligned(what, dtype, data, shape):
                     % (what, SIZES[dtype], dtype))
 
 
-# ---- the buffer protocol ---------------------------------------------------------------------------------------------------------
+# ---- the buffer protocol ---------------------------------------------------------------------------------------------
 
 class _Buffer(Structure):
-    _fields_ = [("buf", c_void_p), ("obj", c_void_p), ("len", c_ssize_t), ("itemsize", c_ssize_t), ("readonly", c_int), ("ndim", c_int),
-                ("format", c_char_p), ("shape", POINTER(c_ssize_t)), ("strides", POINTER(c_ssize_t)), ("suboffsets", POINTER(c_ssize_t)),
-                ("internal", c_void_p)]
+    _fields_ = [("buf", c_void_p), ("obj", c_void_p), ("len", c_ssize_t), ("itemsize", c_ssize_t), ("readonly", c_int),
+                ("ndim", c_int), ("format", c_char_p), ("shape", POINTER(c_ssize_t)), ("strides", POINTER(c_ssize_t)),
+                ("suboffsets", POINTER(c_ssize_t)), ("internal", c_void_p)]
 
 
 _get = ctypes.PYFUNCTYPE(c_int, py_object, POINTER(_Buffer), c_int)(("PyObject_GetBuffer", ctypes.pythonapi))
@@ -118,7 +121,8 @@ def dtype_of_format(what, text, size):
     """The dtype of one element, given in the format of module struct."""
     order, code = (text[0], text[1:]) if text[:1] in "@=<>!" and text else ("@", text)
     if code in ("Zd", "Zf", "Zg", "F", "D"):
-        raise Error("%s: its elements are complex, and Ein has no complex numbers yet; .real and .imag are two tensors" % what)
+        raise Error("%s: its elements are complex, and Ein has no complex numbers yet; .real and .imag are two tensors"
+                    % what)
     if len(code) == 1 and code in "def" and size in FLOATS:
         dtype = FLOATS[size]
     elif len(code) == 1 and code in "bhilqn" and size in SIGNED:
@@ -150,7 +154,8 @@ def _by_buffer(what, x, writable):
         shape = b.shape[:b.ndim] if b.ndim else []
         dtype = dtype_of_format(what, (b.format or b"B").decode(), b.itemsize)
         _aligned(what, dtype, b.buf or 0, shape)
-        strides = _strides(what, dtype, shape, b.strides[:b.ndim]) if b.strides and b.ndim else None  # NULL: C order, according to ctypes
+        # NULL: C order, according to ctypes
+        strides = _strides(what, dtype, shape, b.strides[:b.ndim]) if b.strides and b.ndim else None
     except BaseException:
         _put(ctypes.byref(b))
         raise
@@ -165,11 +170,12 @@ def _readable(x):
         return False
 
 
-# ---- DLPack ----------------------------------------------------------------------------------------------------------------------
+# ---- DLPack ----------------------------------------------------------------------------------------------------------
 
 class DLTensor(Structure):
-    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32), ("code", c_uint8), ("bits", c_uint8),
-                ("lanes", c_uint16), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("byte_offset", c_uint64)]
+    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32),
+                ("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16), ("shape", POINTER(c_int64)),
+                ("strides", POINTER(c_int64)), ("byte_offset", c_uint64)]
 
 
 class DLManaged(Structure):
@@ -177,10 +183,12 @@ class DLManaged(Structure):
 
 
 class _DLVersioned(Structure):
-    _fields_ = [("major", c_uint32), ("minor", c_uint32), ("context", c_void_p), ("deleter", c_void_p), ("flags", c_uint64), ("tensor", DLTensor)]
+    _fields_ = [("major", c_uint32), ("minor", c_uint32), ("context", c_void_p), ("deleter", c_void_p),
+                ("flags", c_uint64), ("tensor", DLTensor)]
 
 
-DL_DTYPES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 64): "i64", (0, 32): "i32", (0, 16): "i16", (0, 8): "i8",
+DL_DTYPES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 64): "i64", (0, 32): "i32",
+             (0, 16): "i16", (0, 8): "i8",
              (1, 8): "u8", (6, 8): "bool"}
 DL_CODES = {name: code for code, name in DL_DTYPES.items()}
 DL_READ_ONLY = 1
@@ -227,13 +235,15 @@ def _by_dlpack(what, x, writable):
         raise Error("%s: its elements are unsigned integers of %d bits; the only unsigned dtype of Ein is u8"
                     % (what, t.bits))
     if not dtype:
-        raise Error("%s: its elements (DLPack's type %d of %d bits) are none of %s" % (what, t.code, t.bits, ", ".join(DTYPES)))
+        raise Error("%s: its elements (DLPack's type %d of %d bits) are none of %s"
+                    % (what, t.code, t.bits, ", ".join(DTYPES)))
     shape, data = t.shape[:t.ndim], (t.data or 0) + t.byte_offset
     _aligned(what, dtype, data, shape)
-    return View(dtype, shape, t.strides[:t.ndim] if t.strides and t.ndim else None, data, (capsule, x), library_of(type(x)))
+    return View(dtype, shape, t.strides[:t.ndim] if t.strides and t.ndim else None, data, (capsule, x),
+                library_of(type(x)))
 
 
-# ---- numbers and lists -----------------------------------------------------------------------------------------------------------
+# ---- numbers and lists -----------------------------------------------------------------------------------------------
 
 PACKS = {"f64": "d", "f32": "f", "f16": "e", "i64": "q", "i32": "i", "i16": "h", "i8": "b", "u8": "B", "bool": "?"}
 
@@ -291,7 +301,7 @@ def _by_values(what, x, dtype, ndim):
     return View(dtype, shape, None, ctypes.addressof(room) if room else 0, room, None)
 
 
-# ---- any value -------------------------------------------------------------------------------------------------------------------
+# ---- any value -------------------------------------------------------------------------------------------------------
 
 def view(what, x, dtype=None, ndim=None, writable=False):
     """x as a View; messages call it `what`. dtype and ndim: the expected ones, for numbers and lists, which have none
@@ -324,9 +334,11 @@ def _as_stored(what, x):
     """Refuses tensors whose elements are not what lies in memory; neither protocol tells."""
     library = library_of(type(x))
     if library == "numpy.ma" and getattr(x, "mask", None) is not None and x.mask.any():
-        raise Error("%s: some of its elements are masked, which Ein would not see; .filled(0) gives them a value" % what)
+        raise Error("%s: some of its elements are masked, which Ein would not see; .filled(0) gives them a value"
+                    % what)
     if library == "torch" and x.is_neg():
-        raise Error("%s: its memory holds the negated elements (a view of PyTorch's); .resolve_neg() makes a tensor that can be read" % what)
+        raise Error("%s: its memory holds the negated elements (a view of PyTorch's); "
+                    ".resolve_neg() makes a tensor that can be read" % what)
 
 
 def _numpy_bf16(x):

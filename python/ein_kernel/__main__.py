@@ -16,8 +16,10 @@ def spec():
     installed."""
     from .prompt import program
     above = str(pathlib.Path(__file__).resolve().parents[1])
-    paths = [above, *(p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and os.path.realpath(p) != above)]
-    return {"argv": [sys.executable, "-m", "ein_kernel", "-f", "{connection_file}"], "display_name": "Ein", "language": "ein", "interrupt_mode": "signal",
+    paths = [above, *(p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+                      if p and os.path.realpath(p) != above)]
+    return {"argv": [sys.executable, "-m", "ein_kernel", "-f", "{connection_file}"],
+            "display_name": "Ein", "language": "ein", "interrupt_mode": "signal",
             "env": {"EIN": program(), "PYTHONPATH": os.pathsep.join(paths)}}
 
 
@@ -25,7 +27,8 @@ def install(words):
     a = argparse.ArgumentParser(prog="ein jupyter install", description="register the kernel with Jupyter")
     where = a.add_mutually_exclusive_group()
     where.add_argument("--user", action="store_true", help="only for the current user")
-    where.add_argument("--prefix", metavar="DIR", help="in DIR/share/jupyter/kernels; the default is the prefix of this Python")
+    where.add_argument("--prefix", metavar="DIR",
+                       help="in DIR/share/jupyter/kernels; the default is the prefix of this Python")
     said = a.parse_args(words)
     try:
         import ipykernel  # noqa: F401
@@ -36,7 +39,8 @@ def install(words):
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "kernel.json").write_text(json.dumps(spec(), indent=1) + "\n", encoding="utf-8")
         try:
-            there = KernelSpecManager().install_kernel_spec(folder, "ein", user=said.user, prefix=None if said.user else said.prefix or sys.prefix)
+            there = KernelSpecManager().install_kernel_spec(folder, "ein", user=said.user,
+                                                            prefix=None if said.user else said.prefix or sys.prefix)
         except OSError as e:
             print("cannot install the kernel: %s\n--user installs it only for the current user" % e, file=sys.stderr)
             return 4

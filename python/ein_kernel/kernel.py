@@ -10,7 +10,8 @@ from .prompt import Ended, Prompt, pieces
 class EinKernel(Kernel):
     implementation = "ein"
     language = "ein"
-    language_info = {"name": "ein", "mimetype": "text/x-ein", "file_extension": ".ein", "pygments_lexer": "text", "codemirror_mode": "text"}
+    language_info = {"name": "ein", "mimetype": "text/x-ein", "file_extension": ".ein", "pygments_lexer": "text",
+                     "codemirror_mode": "text"}
     help_links = []
     _prompt = None
     _version = None
@@ -74,7 +75,8 @@ class EinKernel(Kernel):
             answer = self._ask(complete=code[begin:cursor_pos])
         except (Ended, OSError):
             answer = {"from": cursor_pos - begin, "words": []}
-        return {"status": "ok", "matches": answer["words"], "cursor_start": begin + answer["from"], "cursor_end": cursor_pos, "metadata": {}}
+        return {"status": "ok", "matches": answer["words"], "cursor_start": begin + answer["from"],
+                "cursor_end": cursor_pos, "metadata": {}}
 
     def do_is_complete(self, code):
         try:

@@ -31,8 +31,10 @@ class Ended(Exception):
 
 class Prompt:
     def __init__(self, ein=None, words=()):
-        self.process = subprocess.Popen([ein or program(), "repl", "--json", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True)  # we forward Ctrl-C
+        pipe = subprocess.PIPE
+        command = [ein or program(), "repl", "--json", *words]
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, encoding="utf-8",
+                                        start_new_session=True)  # we forward Ctrl-C
         self.remarks = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
 

@@ -26,14 +26,16 @@ def table(value):
         return None
     rows, columns = shape if len(shape) == 2 else (1, shape[0])
     labels = [label or "" for label in value["labels"]]
-    heading = "%s[%s] : %s" % (value["name"], ", ".join("%s%d" % (label and label + ":", n) for label, n in zip(labels, shape)), value["dtype"])
+    sizes = ", ".join("%s%d" % (label and label + ":", n) for label, n in zip(labels, shape))
+    heading = "%s[%s] : %s" % (value["name"], sizes, value["dtype"])
     out = "<table><caption>%s</caption><tr>" % html.escape(heading)
     if len(shape) == 2:
         out += _cell("th", "\\".join(labels) if all(labels) else "")
     out += "".join(_cell("th", "…" if c is None else str(c)) for c in _picked(columns)) + "</tr>"
     for r in _picked(rows):
         out += "<tr>" + (_cell("th", "…" if r is None else str(r)) if len(shape) == 2 else "")
-        out += "".join(_cell("td", "…" if r is None or c is None else _number(data[r * columns + c])) for c in _picked(columns)) + "</tr>"
+        out += "".join(_cell("td", "…" if r is None or c is None else _number(data[r * columns + c]))
+                       for c in _picked(columns)) + "</tr>"
     return out + "</table>"
 
 

@@ -3,8 +3,6 @@
 
 #include "inside.h"
 
-#define ROUNDED 1e-12          /* of the limit */
-
 enum { ROUNDS = 100 };
 
 typedef struct Descent {
@@ -16,19 +14,11 @@ typedef struct Descent {
   double work;
 } Descent;
 
-static double weight_at(const Descent *x, uint32_t variable, uint32_t value) {
-  return x->l && x->l->weight[variable] ? x->l->weight[variable][value] : 0;
-}
-
-static bool within(const Descent *x, double weight) {
-  return !x->l || weight <= x->l->most * (1 + ROUNDED);
-}
-
 /* Sets a value and updates the fields of its neighbours. */
 static void value_set(Descent *x, uint32_t variable, uint32_t to) {
   const Variable *v = &x->n->variables.at[variable];
   uint32_t was = x->value[variable];
-  x->weight += weight_at(x, variable, to) - weight_at(x, variable, was);
+  x->weight += limit_weight(x->l, variable, to) - limit_weight(x->l, variable, was);
   x->value[variable] = to;
   for (uint32_t i = 0; i < v->factors.len; i++) {
     const Factor *f = &x->n->factors.at[v->factors.at[i]];
@@ -49,9 +39,9 @@ static void value_set(Descent *x, uint32_t variable, uint32_t to) {
 static bool visit(Descent *x, uint32_t variable) {
   const double *field = x->field[variable];
   uint32_t best = x->value[variable];
-  double rest = x->weight - weight_at(x, variable, best), enough = field[best] - 1e-9 * fabs(field[best]);
+  double rest = x->weight - limit_weight(x->l, variable, best), enough = field[best] - 1e-9 * fabs(field[best]);
   for (uint32_t j = 0; j < x->n->variables.at[variable].n; j++)
-    if (field[j] < enough && within(x, rest + weight_at(x, variable, j))) best = j, enough = field[j];
+    if (field[j] < enough && limit_holds(x->l, rest + limit_weight(x->l, variable, j))) best = j, enough = field[j];
   x->work += x->n->variables.at[variable].n;
   if (best == x->value[variable]) return false;
   value_set(x, variable, best);
@@ -77,14 +67,14 @@ NetworkAnswer network_descend(const Network *n, const NetworkLimit *l, const uin
   NetworkAnswer r = {.bound = -INFINITY, .sum = INFINITY};
   Descent x = {.n = n, .l = l && l->most > 0 ? l : NULL};
   x.value = arena_copy(n->arena, from, (len + 1) * sizeof *from);
-  for (uint32_t v = 0; v < len; v++) x.weight += weight_at(&x, v, from[v]);
+  x.weight = limit_sum(n, x.l, from);
   fields_make(&x, a);
-  bool any = within(&x, x.weight);
+  bool any = limit_holds(x.l, x.weight);
   for (uint32_t k = 0; any && k < ROUNDS; k++) {
     any = false;
     for (uint32_t v = 0; v < len; v++) any |= visit(&x, v);
   }
-  if (within(&x, x.weight)) r.value = x.value, r.sum = network_sum(n, x.value);
+  if (limit_holds(x.l, x.weight)) r.value = x.value, r.sum = network_sum(n, x.value);
   r.work = x.work;
   arena_free(a);
   return r;

@@ -14,7 +14,6 @@
 
 #include "inside.h"
 
-#define ROUNDED 1e-12          /* of the limit */
 #define PRICE 0.1              /* the first price: all weights cost this share of the first choice; */
 #define FOLLOW 0.15            /* how far it moves at first, and at last, from forest to forest */
 #define FOLLOW_LAST 0.02
@@ -61,29 +60,7 @@ typedef struct Walk {
   uint64_t *random;
 } Walk;
 
-/* ---- by chance --------------------------------------------------------------------------------------------------- */
-
-/* A number in [0, 1). */
-static double draw(Walk *w) {
-  *w->random = *w->random * 6364136223846793005u + 1442695040888963407u;
-  return (double)(*w->random >> 11) * 0x1p-53;
-}
-
-static void shuffle(Walk *w, uint32_t len, uint32_t *at) {
-  for (uint32_t i = len; i > 1; i--) {
-    uint32_t j = (uint32_t)(draw(w) * i), was = at[i - 1];
-    at[i - 1] = at[j];
-    at[j] = was;
-  }
-}
-
 /* ---- a forest ---------------------------------------------------------------------------------------------------- */
-
-/* The other variable of x's i-th factor. */
-static uint32_t beside(const Network *n, uint32_t x, uint32_t i) {
-  const Factor *f = &n->factors.at[n->variables.at[x].factors.at[i]];
-  return f->side[f->side[0].variable == x].variable;
-}
 
 static uint32_t root_of(const Forest *f, uint32_t x) {
   while (f->root[x] != x) x = f->root[x] = f->root[f->root[x]];
@@ -94,14 +71,14 @@ static uint32_t root_of(const Forest *f, uint32_t x) {
 static void grow(Forest *f, const Network *n, uint32_t x) {
   uint32_t len = n->variables.at[x].factors.len;
   for (uint32_t i = 0; i < len; i++) {
-    uint32_t y = beside(n, x, i);
+    uint32_t y = variable_beside(n, x, i);
     if (!f->in[y]) continue;
     y = root_of(f, y);
     if (f->seen[y] == x) return;
     f->seen[y] = x;
   }
   for (uint32_t i = 0; i < len; i++)
-    if (f->in[beside(n, x, i)]) f->root[root_of(f, beside(n, x, i))] = x;
+    if (f->in[variable_beside(n, x, i)]) f->root[root_of(f, variable_beside(n, x, i))] = x;
   f->in[x] = true;
 }
 
@@ -113,7 +90,7 @@ static void tree_order(Forest *f, const Network *n, uint32_t x) {
   for (f->order[f->len++] = x; next < f->len; next++) {
     x = f->order[next];
     for (uint32_t i = 0; i < n->variables.at[x].factors.len; i++) {
-      uint32_t y = beside(n, x, i);
+      uint32_t y = variable_beside(n, x, i);
       if (!f->in[y] || f->seen[y]) continue;
       f->above[y] = x;
       f->by[y] = n->variables.at[x].factors.at[i];
@@ -127,7 +104,7 @@ static void forest_make(Walk *w, uint32_t *lot) {
   Forest *f = &w->f;
   uint32_t len = w->n->variables.len;
   for (uint32_t x = 0; x < len; x++) lot[x] = f->root[x] = x, f->seen[x] = NONE, f->in[x] = false;
-  shuffle(w, len, lot);
+  lot_shuffle(w->random, len, lot);
   for (uint32_t i = 0; i < len; i++) grow(f, w->n, lot[i]);
   memset(f->seen, 0, len * sizeof *f->seen);
   f->len = 0;
@@ -144,7 +121,8 @@ static void cost_alone(Walk *w, uint32_t x) {
   double *cost = w->cost[x];
   memcpy(cost, w->n->own_said.at[x], v->n * sizeof *cost);
   for (uint32_t j = 0; weight && j < v->n; j++) cost[j] += w->price * weight[j];
-  for (uint32_t j = 0; w->noise > 0 && j < v->n; j++) cost[j] -= w->noise * (draw(w) + draw(w));
+  for (uint32_t j = 0; w->noise > 0 && j < v->n; j++)
+    cost[j] -= w->noise * (lot_draw(w->random) + lot_draw(w->random));
   for (uint32_t i = 0; i < v->factors.len; i++) {
     const Factor *f = &w->n->factors.at[v->factors.at[i]];
     const Side *own = &f->side[f->side[1].variable == x], *other = &f->side[f->side[0].variable == x];
@@ -186,17 +164,11 @@ static void decide(Walk *w, uint32_t x) {
 
 /* ---- forest by forest -------------------------------------------------------------------------------------------- */
 
-static double weight_of(const Walk *w, const uint32_t *value) {
-  double sum = 0;
-  for (uint32_t x = 0; w->l && x < w->n->variables.len; x++)
-    sum += w->l->weight[x] ? w->l->weight[x][value[x]] : 0;
-  return sum;
-}
-
 /* Keeps the choice if it is the best within the limit. Returns its weight as a share of the limit, less 1. */
 static double keep(Walk *w) {
-  double over = w->l ? weight_of(w, w->value) / w->l->most - 1 : 0, sum = network_sum(w->n, w->value);
-  if (over > ROUNDED || sum >= w->least) return over;
+  double weight = limit_sum(w->n, w->l, w->value), sum = network_sum(w->n, w->value);
+  double over = w->l ? weight / w->l->most - 1 : 0;
+  if (!limit_holds(w->l, weight) || sum >= w->least) return over;
   w->least = sum;
   memcpy(w->best, w->value, w->n->variables.len * sizeof *w->best);
   return over;
@@ -320,7 +292,7 @@ static void start(Walk *w, bool first) {
       double less = weight ? weight[to] - weight[j] : 0;
       if (less > 0 || (less == 0 && own[j] < own[to])) to = j;
     }
-    w->value[x] = first ? to : (uint32_t)(draw(w) * len);
+    w->value[x] = first ? to : (uint32_t)(lot_draw(w->random) * len);
   }
   if (first && w->l) w->price = PRICE * network_sum(w->n, w->value) / w->l->most;
   keep(w);

@@ -110,6 +110,22 @@ uint32_t repeat_owner(const Network *n, uint32_t hub, const Factor *f);
  * variable of the period owns. NULL: there is none. */
 Network *repeat_ring(Arena *a, const Network *n, const Repeat *r);
 
+/* ---- limits -------------------------------------------------------------------------------------------- */
+/* The weight of a value, the sum of a choice's, and whether a sum is within the limit. l NULL: there is no limit. */
+static inline double limit_weight(const NetworkLimit *l, uint32_t x, uint32_t v) {
+  return l && l->weight[x] ? l->weight[x][v] : 0;
+}
+static inline bool limit_holds(const NetworkLimit *l, double weight) {
+  return !l || weight <= l->most * (1 + 1e-12);
+}
+double limit_sum(const Network *n, const NetworkLimit *l, const uint32_t *value); /* limit.c */
+
+/* ---- by lot --------------------------------------------------------------------------------------------- */
+/* A number in [0, 1); one below n; the numbers in another order. */
+double lot_draw(uint64_t *random);
+uint32_t lot_below(uint64_t *random, uint32_t n);
+void lot_shuffle(uint64_t *random, uint32_t len, uint32_t *at);
+
 /* ---- network.c ------------------------------------------------------------------------------------------ */
 /* The part of the sum that depends on x. */
 double network_around(const Network *n, const uint32_t *value, uint32_t x);
@@ -118,5 +134,8 @@ void network_improve(const Network *n, uint32_t *value);
 /* The same network with fewer values, which may have other costs, by variable, by value (NULL: the same). to: by
  * variable, the old numbers of the remaining values. It may share tables with n. */
 Network *network_left(Arena *a, const Network *n, bool **left, double **own, uint32_t **to);
+
+/* The other variable of x's i-th cost. */
+uint32_t variable_beside(const Network *n, uint32_t x, uint32_t i);
 
 #endif

@@ -30,18 +30,10 @@ typedef struct Limiting {
   VEC(Node) nodes;
 } Limiting;
 
-static double weight_at(const Limiting *x, uint32_t variable, uint32_t value) {
-  return x->l->weight[variable] ? x->l->weight[variable][value] : 0;
-}
-
-static double weight_of(const Limiting *x, const uint32_t *value) {
+double limit_sum(const Network *n, const NetworkLimit *l, const uint32_t *value) {
   double sum = 0;
-  for (uint32_t v = 0; v < x->n->variables.len; v++) sum += weight_at(x, v, value[v]);
+  for (uint32_t x = 0; l && x < n->variables.len; x++) sum += limit_weight(l, x, value[x]);
   return sum;
-}
-
-static bool within(const Limiting *x, double weight) {
-  return weight <= x->l->most * (1 + 1e-12);
 }
 
 /* ---- one price ------------------------------------------------------------------------------------------ */
@@ -63,7 +55,7 @@ static double **priced(Arena *a, const Limiting *x, double price) {
   for (uint32_t v = 0; v < len; v++) {
     own[v] = NEW_ARRAY(a, double, x->n->variables.at[v].n);
     for (uint32_t i = 0; i < x->n->variables.at[v].n; i++)
-      own[v][i] = x->n->own_said.at[v][i] + price * weight_at(x, v, i);
+      own[v][i] = x->n->own_said.at[v][i] + price * limit_weight(x->l, v, i);
   }
   return own;
 }
@@ -80,8 +72,8 @@ static double look(Limiting *x, bool **left, double price, double budget, Found 
   out->value = NEW_ARRAY(x->arena, uint32_t, len + 1);
   for (uint32_t v = 0; v < len; v++) out->value[v] = to[v][r.value[v]];
   out->cost = network_sum(x->n, out->value);
-  out->weight = weight_of(x, out->value);
-  if (within(x, out->weight) && (!x->best.value || out->cost < x->best.cost)) x->best = *out;
+  out->weight = limit_sum(x->n, x->l, out->value);
+  if (limit_holds(x->l, out->weight) && (!x->best.value || out->cost < x->best.cost)) x->best = *out;
   arena_free(work);
   return r.bound;
 }
@@ -96,14 +88,15 @@ static bool fit(const Limiting *x, bool **left) {
   for (uint32_t v = 0; v < len; v++) {
     least[v] = INFINITY;
     for (uint32_t i = 0; i < x->n->variables.at[v].n; i++)
-      if (left[v][i]) least[v] = fmin(least[v], weight_at(x, v, i));
+      if (left[v][i]) least[v] = fmin(least[v], limit_weight(x->l, v, i));
     all += least[v];
   }
   for (uint32_t v = 0; v < len; v++)
     for (uint32_t i = 0; i < x->n->variables.at[v].n; i++)
-      if (left[v][i] && weight_at(x, v, i) > least[v]) left[v][i] = within(x, all - least[v] + weight_at(x, v, i));
+      if (left[v][i] && limit_weight(x->l, v, i) > least[v])
+        left[v][i] = limit_holds(x->l, all - least[v] + limit_weight(x->l, v, i));
   arena_free(work);
-  return within(x, all);
+  return limit_holds(x->l, all);
 }
 
 static bool **left_copy(Limiting *x, bool **left) {
@@ -122,8 +115,8 @@ static void look_lightest(Limiting *x, bool **left, double budget, Found *out) {
   for (uint32_t v = 0; v < x->n->variables.len; v++) {
     double least = INFINITY;
     for (uint32_t i = 0; i < x->n->variables.at[v].n; i++)
-      if (few[v][i]) least = fmin(least, weight_at(x, v, i));
-    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++) few[v][i] = few[v][i] && weight_at(x, v, i) <= least;
+      if (few[v][i]) least = fmin(least, limit_weight(x->l, v, i));
+    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++) few[v][i] = few[v][i] && limit_weight(x->l, v, i) <= least;
   }
   look(x, few, 0, budget, out);
 }
@@ -141,15 +134,15 @@ static void split(Limiting *x, const Node *n, const Found *light, const Found *h
   uint32_t at = 0, len = x->n->variables.len;
   double most = -1;
   for (uint32_t v = 0; v < len; v++) {
-    double d = fabs(weight_at(x, v, heavy->value[v]) - weight_at(x, v, light->value[v]));
+    double d = fabs(limit_weight(x->l, v, heavy->value[v]) - limit_weight(x->l, v, light->value[v]));
     if (d > most) most = d, at = v;
   }
   if (most <= 0) return;
-  double middle = (weight_at(x, at, heavy->value[at]) + weight_at(x, at, light->value[at])) / 2;
+  double middle = (limit_weight(x->l, at, heavy->value[at]) + limit_weight(x->l, at, light->value[at])) / 2;
   for (int side = 0; side < 2; side++) {
     Node half = {left_copy(x, n->left), n->lower};
     for (uint32_t i = 0; i < x->n->variables.at[at].n; i++)
-      half.left[at][i] = half.left[at][i] && (weight_at(x, at, i) > middle) == side;
+      half.left[at][i] = half.left[at][i] && (limit_weight(x->l, at, i) > middle) == side;
     vec_push(x->arena, x->nodes, half);
   }
 }
@@ -178,9 +171,9 @@ static void cross(Limiting *x, const Found *light, const Found *heavy) {
       uint32_t v = back ? len - 1 - i : i, to = heavy->value[v];
       if (to == value[v]) continue;
       cost += change_of(x->n, value, v, to);
-      weight += weight_at(x, v, to) - weight_at(x, v, value[v]);
+      weight += limit_weight(x->l, v, to) - limit_weight(x->l, v, value[v]);
       value[v] = to;
-      if (within(x, weight) && cost < best - AS_MUCH * fabs(best)) best = cost, until = i + 1;
+      if (limit_holds(x->l, weight) && cost < best - AS_MUCH * fabs(best)) best = cost, until = i + 1;
     }
     if (!until) continue;
     memcpy(value, light->value, len * sizeof *value);
@@ -188,7 +181,7 @@ static void cross(Limiting *x, const Found *light, const Found *heavy) {
     NetworkAnswer r = network_descend(x->n, x->l, value);
     x->done += r.work;
     if (r.value && r.sum < x->best.cost)
-      x->best = (Found){arena_copy(x->arena, r.value, len * sizeof *value), r.sum, weight_of(x, r.value)};
+      x->best = (Found){arena_copy(x->arena, r.value, len * sizeof *value), r.sum, limit_sum(x->n, x->l, r.value)};
   }
 }
 
@@ -202,7 +195,7 @@ static void node_solve(Limiting *x, Node *n) {
     return;
   }
   n->lower = fmax(n->lower, look(x, n->left, 0, share, &heavy));
-  if (within(x, heavy.weight) || node_is_over(x, n)) return;
+  if (limit_holds(x->l, heavy.weight) || node_is_over(x, n)) return;
   look_lightest(x, n->left, share, &light);
   for (uint32_t k = 0; k < PRICES && x->done < x->budget && light.cost > heavy.cost && heavy.weight > light.weight;
        k++) {
@@ -212,10 +205,10 @@ static void node_solve(Limiting *x, Node *n) {
     n->lower = fmax(n->lower, lower);
     if (node_is_over(x, n)) return;
     if (now.cost + price * now.weight >= both - AS_MUCH * both) break;
-    if (within(x, now.weight)) light = now;
+    if (limit_holds(x->l, now.weight)) light = now;
     else heavy = now;
   }
-  if (within(x, light.weight)) cross(x, &light, &heavy);
+  if (limit_holds(x->l, light.weight)) cross(x, &light, &heavy);
   if (!node_is_over(x, n)) split(x, n, &light, &heavy);
 }
 
@@ -286,9 +279,9 @@ NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double bud
         x.done >= budget)
       break;
   }
-  if (!within(&x, now.weight) && bound < enough) return limited(&x, bound);
+  if (!limit_holds(l, now.weight) && bound < enough) return limited(&x, bound);
   NetworkAnswer r = {
       .sum = now.cost, .bound = bound > now.cost - AS_MUCH * now.cost ? now.cost : fmax(bound, 0), .work = x.done};
-  r.value = within(&x, now.weight) ? now.value : NULL;
+  r.value = limit_holds(l, now.weight) ? now.value : NULL;
   return r;
 }

@@ -98,6 +98,11 @@ double network_around(const Network *n, const uint32_t *value, uint32_t x) {
   return sum;
 }
 
+uint32_t variable_beside(const Network *n, uint32_t x, uint32_t i) {
+  const Factor *f = &n->factors.at[n->variables.at[x].factors.at[i]];
+  return f->side[f->side[0].variable == x].variable;
+}
+
 /* Returns the value of x with the least sum of its own costs and those of some factors, given the values of the
  * others. */
 static uint32_t value_best(

@@ -126,6 +126,35 @@ static void beside_all(bool limited) {
   OK(best >= rounds * 9 / 10, "%s: mostly it is the best: %u of %u", what, best, rounds);
 }
 
+/* Balls of a network smaller than a ball have all of it: what is found is the best at some price, and without a limit
+ * the best. From any choice within the limit they lead to one that costs no more. */
+static void balls(bool limited) {
+  uint32_t rounds = 200, best = 0, holds = 0, within = 0, better = 0;
+  for (uint32_t round = 0; round < rounds; round++) {
+    Arena *a = arena_new();
+    Network *n = network_small(a);
+    NetworkLimit l = limit_of(a, FEW, 0.3), *most = limited ? &l : NULL;
+    uint32_t from[FEW + 1] = {0};
+    do
+      for (uint32_t x = 0; x < FEW; x++) from[x] = below(VALUES);
+    while (limited && weight_of(l.weight, FEW, from) > l.most);
+    double least = least_of_all(n, most), before = network_sum(n, from);
+    NetworkAnswer r = network_balls(n, most, from, 1e8);
+    double sum = network_sum(n, r.value);
+    holds += fabs(sum - r.sum) < 1e-9;
+    within += !limited || weight_of(l.weight, FEW, r.value) <= l.most;
+    better += sum <= before + 1e-9 && sum >= least - 1e-9;
+    best += sum <= least + 1e-9;
+    arena_free(a);
+  }
+  const char *what = limited ? "balls within a limit" : "balls";
+  OK_INT(holds, rounds, "%s: its sum is that of its choice", what);
+  OK_INT(within, rounds, "%s: and none is heavier", what);
+  OK_INT(better, rounds, "%s: none is worse than before, or better than all", what);
+  if (limited) OK(best >= rounds / 2, "%s: mostly it is the best: %u of %u", what, best, rounds);
+  else OK_INT(best, rounds, "%s: it is the best", what);
+}
+
 /* Bounds by prices are below the best choice within the limit; also where only cheaper ones than some cost count. */
 static void bounds(void) {
   uint32_t rounds = 200, below_all = 0, below_some = 0, risen = 0, near = 0;
@@ -202,6 +231,8 @@ int main(void) {
   row();
   beside_all(false);
   beside_all(true);
+  balls(false);
+  balls(true);
   bounds();
   cases();
   Arena *a = arena_new();
@@ -212,6 +243,9 @@ int main(void) {
       "near a choice that costs nothing: %g, where by lot it would be %d", r.sum, 60 * 2 * SIDE * SIDE);
   OK(r.value && again.value && memcmp(r.value, again.value, SIDE * SIDE * sizeof *r.value) == 0, "the same each time");
   OK(!network_forests(n, NULL, 10).value, "none with too little work");
+  NetworkAnswer b = network_balls(n, NULL, r.value, 1e8), twice = network_balls(n, NULL, r.value, 1e8);
+  OK(b.sum <= r.sum && b.sum == network_sum(n, b.value), "balls: no worse, %g", b.sum);
+  OK(memcmp(b.value, twice.value, SIDE * SIDE * sizeof *b.value) == 0, "and the same each time");
   arena_free(a);
   return DONE();
 }

@@ -340,6 +340,7 @@ NetworkAnswer network_forests(const Network *n, const NetworkLimit *l, double bu
       stale = w.least < before * (1 - FORGOTTEN) ? 0 : stale + 1;
     }
     if (!isinf(w.least)) r = network_descend(n, l, w.best);
+    if (w.l && l->price) *l->price = w.price;
     r.work += w.work / FAST;
   }
   arena_free(a);

@@ -135,6 +135,8 @@ void network_improve(const Network *n, uint32_t *value);
  * variable, the old numbers of the remaining values. It may share tables with n. */
 Network *network_left(Arena *a, const Network *n, bool **left, double **own, uint32_t **to);
 
+/* Some variables, in the order of x, with the costs among them, and these own costs. It shares tables with n. */
+Network *network_part(Arena *a, const Network *n, uint32_t len, const uint32_t *x, double *const *own);
 /* The other variable of x's i-th cost. */
 uint32_t variable_beside(const Network *n, uint32_t x, uint32_t i);
 

@@ -294,6 +294,28 @@ Network *network_left(Arena *a, const Network *n, bool **left, double **own_cost
   return m;
 }
 
+Network *network_part(Arena *a, const Network *n, uint32_t len, const uint32_t *x, double *const *own) {
+  Arena *work = arena_new();
+  Network *m = network_new(a);
+  uint32_t *number = NEW_ARRAY(work, uint32_t, n->variables.len + 1); /* by variable: 1 + that here; 0: none */
+  m->first_id = n->first_id + n->classes.len + n->tables.len;
+  for (uint32_t i = 0; i < len; i++) {
+    number[x[i]] = i + 1;
+    network_cost(m, network_variable(m, n->variables.at[x[i]].n), own[i]);
+  }
+  for (uint32_t i = 0; i < len; i++) {
+    const Variable *v = &n->variables.at[x[i]];
+    for (uint32_t k = 0; k < v->factors.len; k++) {
+      uint32_t at = v->factors.at[k];
+      const Factor *f = at < n->said ? &n->factors.at[at] : NULL;
+      if (!f || f->side[0].variable != x[i] || !number[f->side[1].variable]) continue;
+      cost2_add(m, i, f->side[0].by, number[f->side[1].variable] - 1, f->side[1].by, f->table, n->low.at[at]);
+    }
+  }
+  arena_free(work);
+  return m;
+}
+
 typedef struct Solving {
   Network *n;                /* with the values that were left when it was made; */
   uint32_t **to;             /* their numbers in the whole network; */

@@ -65,6 +65,9 @@ double network_branch(Network *n, double budget, double enough, double *done);
 /* A good choice of a large network, within the limit if l is not NULL. It proves nothing and has no bound. value
  * NULL: the budget is too small, or no choice within the limit was met. forest.c */
 NetworkAnswer network_forests(const Network *n, const NetworkLimit *l, double budget);
+/* Improves a choice within the limit, some hundred variables at a time, each time exactly; it is the same if nothing
+ * is found. value NULL: it is not within the limit. balls.c */
+NetworkAnswer network_balls(const Network *n, const NetworkLimit *l, const uint32_t *from, double budget);
 /* Improves a choice within the limit one variable at a time, until no variable has a better value within it. */
 NetworkAnswer network_descend(const Network *n, const NetworkLimit *l, const uint32_t *from);
 /* The sum for the given values. */

@@ -170,14 +170,39 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
   return placing_look(a, g, mesh, only, budget, enough, which, &narrow);
 }
 
-Placing *placing_forests(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget) {
+/* The numbers of a placing's cuts and homes. NULL: it has some that are not considered. */
+static uint32_t *values_of(const Finder *f, const Placing *p) {
+  uint32_t vertices = f->g->part->vertices.len, tensors = f->g->tensors.len;
+  uint32_t *value = NEW_ARRAY(f->arena, uint32_t, vertices + tensors + 1);
+  for (uint32_t i = 0; i < vertices; i++) {
+    uint32_t *k = &value[f->cut[i]];
+    if (!f->label[i].n) continue;
+    while (*k < f->label[i].n && memcmp(f->label[i].at[*k].on, p->label[i], f->m->n) != 0) ++*k;
+    if (*k == f->label[i].n) return NULL;
+  }
+  for (uint32_t i = 0; i < tensors; i++) {
+    uint32_t *k = &value[f->stay[i]];
+    while (*k < f->home[i].n && !placement_equal(f->m, &f->home[i].at[*k], &p->home[i])) ++*k;
+    if (*k == f->home[i].n) return NULL;
+  }
+  return value;
+}
+
+Placing *placing_by_chance(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double forests,
+    double balls, const Placing *known) {
   Arena *work = arena_new();
   Finder f = finder_new(work, g, mesh, only, false);
   Placing *p = NULL;
   uint32_t which;
   if (finder_make(&f, &which)) {
-    NetworkLimit l = {.weight = f.allowed > 0 ? finder_weights(&f) : NULL, .most = f.allowed};
-    NetworkAnswer x = network_forests(f.n, f.allowed > 0 ? &l : NULL, budget);
+    double price = 0;
+    NetworkLimit within = {f.allowed > 0 ? finder_weights(&f) : NULL, f.allowed, &price, 0};
+    const NetworkLimit *l = f.allowed > 0 ? &within : NULL;
+    NetworkAnswer x = network_forests(f.n, l, forests), y = {0};
+    const uint32_t *from = known && known->cost < x.sum ? values_of(&f, known) : x.value;
+    if (from && balls > 0) y = network_balls(f.n, l, from, balls);
+    if (y.value && y.sum < x.sum) x.value = y.value, x.sum = y.sum;
+    x.work += y.work;
     if (x.value) p = placing_of(a, &f, &x);
   }
   arena_free(work);

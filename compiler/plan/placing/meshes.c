@@ -104,6 +104,8 @@ static Meshes meshes_by_seconds(Arena *a, const Seconds *s) {
 
 #define NEAR 0.02              /* for a large graph: a plan this close to the bound ends the search; else a few */
 #define CHANCE 0.25            /* are found by chance, with this share of the budget */
+#define BALLS 2.0              /* the best is improved ball by ball, with this share, which comes on top of it; */
+#define BALLS_ALL 500.0        /*   of fewer vertices with less, in proportion */
 
 typedef struct Search {
   Arena *arena;
@@ -111,7 +113,8 @@ typedef struct Search {
   const PartVectors *only;
   double enough;             /* plans that cost more are useless */
   Placing *best;             /* NULL: none yet */
-  double bound, effort;      /* of all that was looked at */
+  double bound, effort;      /* of all that was looked at; */
+  double apart;              /*   of which this much is not part of the budget */
   bool narrow;
   uint32_t *which;
 } Search;
@@ -164,12 +167,14 @@ static bool is_far(const Search *x, double bound) {
 }
 
 /* In all orders of a mesh, or in one. */
-static void chance(Search *x, Mesh m, bool orders, double budget) {
+static void chance(Search *x, Mesh m, bool orders, double forests, double balls) {
   uint32_t n = orders ? orders_of(m) : 1;
   do {
-    Placing *p = placing_forests(x->arena, x->g, &m, x->only, budget / n);
+    const Placing *known = x->best && mesh_equal(&x->best->mesh, &m) ? x->best : NULL;
+    Placing *p = placing_by_chance(x->arena, x->g, &m, x->only, forests / n, balls, known);
     if (!p) return;
     x->effort += p->effort;
+    x->apart += balls > 0 ? p->effort : 0;
     if (!x->best || p->cost < x->best->cost) x->best = p;
     x->enough = fmin(x->enough, p->cost);
   } while (orders && order_next(&m));
@@ -182,7 +187,7 @@ static Placing *best_plainly(Search *s, const Meshes *x, double budget) {
     if (x->orders) look_orders(s, x->all.at[i], budget / x->all.len);
     else s->bound = fmin(s->bound, look(s, s->g, &x->all.at[i], budget / x->all.len, INFINITY));
   }
-  if (s->best && is_far(s, s->bound)) chance(s, s->best->mesh, false, budget * CHANCE);
+  if (s->best && is_far(s, s->bound)) chance(s, s->best->mesh, false, budget * CHANCE, 0);
   return s->best;
 }
 
@@ -257,19 +262,21 @@ static void round_look(
   }
 }
 
-/* First a little on the most promising meshes, then more on the best of them. */
+/* First a little on the most promising meshes, then more on the best of them; where there is only one, all on that. */
 static void chance_meshes(Search *s, const Meshes *x, const PlaceLeast *known, double budget) {
   uint32_t n = x->all.len, most = n < MESHES_FEW ? n : MESHES_FEW;
-  bool *seen = NEW_ARRAY(s->arena, bool, n + 1);
-  for (uint32_t k = 0; k < most; k++) {
+  bool *seen = NEW_ARRAY(s->arena, bool, n + 1), one = n == 1 && !has_orders(x, 0);
+  double part = fmin(1, s->g->part->vertices.len / BALLS_ALL);
+  double balls = placing_is_large(s->g) && !s->g->busy ? part * BALLS * budget : 0;
+  for (uint32_t k = 0; k < most && !one; k++) {
     uint32_t best = n;
     for (uint32_t i = 0; i < n; i++)
       if (!seen[i] && !isinf(known[i].bound) && (best == n || known[i].bound < known[best].bound)) best = i;
     if (best == n) break;
     seen[best] = true;
-    chance(s, x->all.at[best], x->orders, budget * CHANCE / (2 * most));
+    chance(s, x->all.at[best], x->orders, budget * CHANCE / (2 * most), 0);
   }
-  if (s->best) chance(s, s->best->mesh, false, budget * CHANCE / 2);
+  if (s->best || one) chance(s, one ? x->all.at[0] : s->best->mesh, false, budget * CHANCE / 2, balls);
 }
 
 /* Raises a mesh's bound by counts, and then those of its orders, if it has few. */
@@ -324,7 +331,7 @@ static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
   if (large && is_far(s, bound_of(n, known))) chance_meshes(s, x, known, budget);
   double proof = large && s->best ? s->effort + PROOF * budget : budget;
   for (uint32_t r = 0; r < ROUNDS && !(large && s->g->busy && s->best); r++)
-    round_look(s, x, known, tried, sum * (1 + rounds[r]) + rounds[0], INFINITY, fmin(proof, budget));
+    round_look(s, x, known, tried, sum * (1 + rounds[r]) + rounds[0], INFINITY, fmin(proof, budget + s->apart));
   if (!large && s->best && is_far(s, bound_of(n, known))) chance_meshes(s, x, known, budget);
   if (!s->g->busy) bounds_raise(s, x, known, budget);
   s->bound = bound_of(n, known);

@@ -109,9 +109,10 @@ double placing_bytes(const PlaceGraph *g, const Placing *p);
  * the mesh allows. budget and enough as in network.h. Returns NULL if vertex *which has no such cut on this mesh. */
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget,
     double enough, uint32_t *which);
-/* A good plan on this mesh, for graphs that are too large to search (network_forests). It has no bound (0). NULL: none
- * was met. */
-Placing *placing_forests(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget);
+/* A good plan on this mesh, for graphs that are too large to search: with so much work for network_forests, and then
+ * for network_balls, which starts from a known plan if that is better. It has no bound (0). NULL: none was met. */
+Placing *placing_by_chance(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double forests,
+    double balls, const Placing *known);
 /* placing_work: the work of the busiest site, which has the largest block of each vertex, in operations per run.
  * work_least: the least possible on this mesh, each vertex separately as `only` and g allow; INFINITY: some vertex
  * has no cut. */

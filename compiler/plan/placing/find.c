@@ -1,5 +1,6 @@
 /* plan/placing/find.c - finds the best placing on a mesh, by solving its network. */
 #include <math.h>
+#include <string.h>
 
 #include "finder.h"
 

@@ -86,6 +86,22 @@ static void loops_apart(void) {
   arena_free(a);
 }
 
+/* A hub, and two variables behind it: one has a cost with the hub, the other with a variable as far before it as the
+ * hub's number says. */
+static void hub_apart(void) {
+  enum { HUB = 16, COSTS = 9, FAR = 9 };
+  static const uint32_t both[] = {0, 1};
+  static const double cost[4] = {3, 1, 4, 1};
+  Arena *a = arena_new();
+  Network *w = network_new(a);
+  for (uint32_t x = 0; x < HUB + 3; x++) network_cost(w, network_variable(w, 2), (double[]){x < HUB ? x : 0, 1});
+  for (uint32_t x = 0; x < COSTS; x++) network_cost2(w, x, 2, both, HUB, 2, both, (double[]){x, 1, 2 * x, 4});
+  network_cost2(w, HUB, 2, both, HUB + 1, 2, both, cost);
+  network_cost2(w, FAR, 2, both, HUB + 2, 2, both, cost);
+  OK_INT(repeat_find(w).len, 0, "a hub is not a variable at some distance");
+  arena_free(a);
+}
+
 int main(void) {
   uint32_t rounds = TRIES(300), found = 0, holds = 0, partly = 0;
   double first = 0, all = 0;
@@ -110,5 +126,6 @@ int main(void) {
   OK(first > 0.95 * all, "with little work they are near: %g of %g", first, all);
   OK(partly > rounds / 2, "with more not farther: %u", partly);
   loops_apart();
+  hub_apart();
   return DONE();
 }

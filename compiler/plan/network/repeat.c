@@ -32,7 +32,7 @@ static uint64_t likeness(Network *n, Arena *work, Memo *seen, uint32_t hub, uint
     *k++ = f->table->id;
     *k++ = f->side[0].by->id;
     *k++ = f->side[1].by->id;
-    *k++ = is_hub(n, hub, far) ? ~(uint64_t)far : ((uint64_t)far - x) * 2 + side;
+    *k++ = is_hub(n, hub, far) ? (uint64_t)far * 2 + 1 : (((uint64_t)far - x) * 2 + side) * 2;
   }
   MemoEntry *e = memo_get(seen, key, (size_t)(k - key) * sizeof *key);
   if (!e->value) e->value = (void *)(uintptr_t)seen->len;
@@ -55,7 +55,8 @@ static Repeat find(Network *n, uint32_t hub) {
   uint32_t len = n->variables.len;
   uint64_t *like = NEW_ARRAY(work, uint64_t, len + 1);
   Repeat best = {0};
-  for (uint32_t x = 0; x < len; x++) like[x] = likeness(n, work, &seen, hub, x);
+  for (uint32_t x = 0; x < len; x++) /* a hub is no part of a layer */
+    like[x] = is_hub(n, hub, x) ? ~(uint64_t)x : likeness(n, work, &seen, hub, x);
   for (uint32_t p = 1; p <= PERIOD_MOST && p <= len / TIMES; p++) {
     Repeat r = stretch(len, like, p);
     if (r.len >= TIMES * p && r.len > best.len) best = r;

@@ -40,13 +40,15 @@ static bool reads_each(const EinNode *n, const Expr *read, const EinNode *of) {
   return (seen & out) == out;
 }
 
-/* The reduction that n reduces further; NULL: none. */
+static bool has_read(const Expr *e) { return e && e->has & HAS_READ; }
+
+/* The reduction that n reduces further; NULL: none. A predicate may read it, too. */
 static const EinNode *inner_of(const Nested *c, const EinNode *n) {
   const EinSum *s = n->sum;
   const Expr *e = n->kind == EIN_VERTEX ? s->body : NULL;
   if (!e || e->kind != EX_READ || s->by || s->n_slot != 1 || !may_nest(s->reducer)) return NULL;
   const EinNode *of = n->input[e->i];
-  if (of->kind != EIN_VERTEX || of->region != n->region || c->shown[of->id] || c->uses[of->id] != 1) return NULL;
+  if (has_read(s->where) || has_read(s->domain) || of->kind != EIN_VERTEX || of->region != n->region || c->shown[of->id] || c->uses[of->id] != 1) return NULL;
   const EinSum *in = of->sum;
   bool plain = !in->by && !in->where && !in->domain && of->rank == in->n_out && in->reducer == s->reducer;
   if (!plain || in->acc != s->acc || in->dtype != s->acc) return NULL;

@@ -48,9 +48,9 @@ shows 'S : f32'
 # A mistake in the program starts no processes, whose launcher would comment on their end.
 printf 'input X[i:3]\noutput Y[i] = X[k]\n' >mistaken.ein
 want 1 "$EIN" check mistaken.ein
-cp err alone
+cp err told
 want 1 "$EIN" run --np 3 mistaken.ein X=ones
-cmp -s err alone || wrong "a mistake is reported as $(cat err)"
+cmp -s err told || wrong "a mistake is reported as $(cat err)"
 want 2 "$EIN" run --np 3
 says 'which program? ein run --np 4 x.ein'
 want 2 "$EIN" run --np 2 - <mm.ein

@@ -260,11 +260,12 @@ static bool is_ready(const Needed *n, const Entry *e) {
 
 /* An assert counts if everything that it mentions is there anyway. */
 static bool assert_counts(const Needed *n, const Entry *e) {
+  if (e->kind != STMT_ASSERT) return false;
   for (uint32_t k = 0; k < e->n_used; k++) {
     Entry *u = operand(n, &e->used[k]);
     if (u && !entries_have(&n->done, u)) return false;
   }
-  return e->kind == STMT_ASSERT;
+  return true;
 }
 
 /* Adds it if its turn has come. */

@@ -3,6 +3,7 @@
 # Programs for AArch64, under an emulator: warning-free, the bits of this machine's C, if it multiplies and adds at once too, and near what
 # eval says. Skipped without a cross compiler (CROSS_CC) or the emulator (QEMU).
 . "$(dirname "$0")/common"
+turn 0
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 unset EIN_MACHINE

@@ -4,6 +4,7 @@
 # product is done where little else is alive (task/passes/order.c).
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
+turn 1
 
 stored() { # NUMBER FILE: of 256 x 320 and 256 x 288
   want 0 "$EIN" build "$2" --stop=task

@@ -4,6 +4,7 @@
 # device, its memory, or a kernel.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
+turn 0
 look_alikes
 
 given_back() { # all that the last one took of the device; and, behind that, TEXT

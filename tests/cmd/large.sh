@@ -2,6 +2,7 @@
 # suite: ci
 # Results that are larger than a cache: in which order tiles and squares write them.
 . "$(dirname "$0")/common"
+turn 1
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 unset EIN_MACHINE

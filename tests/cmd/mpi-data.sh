@@ -3,6 +3,7 @@
 # What many processes read and write, in a program that was built for them and in ein run: each its blocks, of every kind of file; files are those
 # that one process writes, to the bit, and no process has a whole tensor.
 . "$(dirname "$0")/common"
+turn 1
 mpi_builds
 nothing_left() { # FILE...
   for f; do [ ! -e "$f" ] || wrong "$f is there: $line"; done

@@ -27,6 +27,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "share"))
 import check_plan as moves
+from integer import meshes
 
 SHAPES = ["4000x4000x4000x4000", "3000x3100x200x2900", "500x32000x500x32000", "16000x1600x16000x1600"]
 SIZE = 8
@@ -50,16 +51,6 @@ def best(sites, extents):
     """The least, and all grids that move so little."""
     least = min(alone(extents, g) for g in grids(sites, extents))
     return least, [g for g in grids(sites, extents) if alone(extents, g) == least]
-
-
-def meshes(sites):
-    primes, d = [], 2
-    while sites > 1:
-        while sites % d == 0:
-            primes.append(d)
-            sites //= d
-        d += 1
-    return sorted(set(itertools.permutations(primes)))
 
 
 def cuts(mesh, grid):

@@ -1,9 +1,9 @@
-/* graph/passes/point.h - internals of the passes: finds labels of a vertex of which only one point is read. */
+/* graph/passes/narrow/point.h - internals of the passes: finds labels of a vertex of which only one point is read. */
 #ifndef EIN_POINT_H
 #define EIN_POINT_H
 
 #include "expr/prove/prove.h"
-#include "rebuild.h"
+#include "graph/passes/rebuild.h"
 
 /* By node id, for each of a vertex's output labels: the only point that is read, without labels and in range for all
  * turns of the loops around the vertex; or an earlier label with the same value in all reads; NULL: none. Vertices that

@@ -1,4 +1,4 @@
-/* graph/passes/point.c - finds vertices of which only one point of a label is wanted, by all readers:
+/* graph/passes/narrow/point.c - finds vertices of which only one point of a label is wanted, by all readers:
  *
  *     Y[u,h] = sum[g] A[u,g] * W[g,h]
  *     next K[u,h] = if u == t then Y[u,h] else K[u,h]

@@ -1,4 +1,4 @@
-/* graph/passes/pass_narrow.c - removes labels that a vertex does not use; its readers read one dimension less: a
+/* graph/passes/narrow/pass_narrow.c - removes labels that a vertex does not use; its readers read one dimension less: a
  * count beside a sum over rows is computed once per group, not once per column too. A label of which only one point
  * is wanted (point.h) becomes that point.
  *

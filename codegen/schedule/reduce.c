@@ -31,6 +31,42 @@ const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *
   return expr_op2(s->x, red_op(sum), a, b);
 }
 
+static bool is_sum(const Expr *e) { return e->kind == EX_OP && (e->op == OP_ADD || e->op == OP_SUB); }
+
+static bool is_sum_of_products(const Expr *e) {
+  if (is_sum(e)) return is_sum_of_products(e->arg[0]) && is_sum_of_products(e->arg[1]);
+  return e->kind == EX_OP && e->op == OP_MUL && (e->dtype == DT_F32 || e->dtype == DT_F64);
+}
+
+static uint32_t terms_list(const Expr *e, bool less, RedTerm *term) {
+  if (!is_sum(e)) {
+    if (term) *term = (RedTerm){e, less};
+    return 1;
+  }
+  uint32_t n = terms_list(e->arg[0], less, term);
+  return n + terms_list(e->arg[1], less != (e->op == OP_SUB), term ? term + n : NULL);
+}
+
+uint32_t red_terms(Sched *s, const EinSum *sum, const Expr *value, const RedTerm **term) {
+  bool apart = sum->reducer == RED_SUM && value->dtype == sum->acc && is_sum_of_products(value);
+  RedTerm *of = NEW_ARRAY(s->arena, RedTerm, apart ? terms_list(value, false, NULL) : 1);
+  *term = of;
+  if (apart) return terms_list(value, false, of);
+  *of = (RedTerm){value, false};
+  return 1;
+}
+
+const Expr *red_add(Sched *s, const EinSum *sum, const Expr *have, RedTerm term) {
+  return term.less ? expr_op2(s->x, OP_SUB, have, term.value) : red_combine(s, sum, have, term.value);
+}
+
+const Expr *red_combine_terms(Sched *s, const EinSum *sum, const Expr *have, const Expr *value) {
+  const RedTerm *term;
+  uint32_t n = red_terms(s, sum, value, &term);
+  for (uint32_t k = 0; k < n; k++) have = red_add(s, sum, have, term[k]);
+  return have;
+}
+
 /* ---- one accumulator ---------------------------------------------------------------------------------- */
 
 static uint32_t acc_new(Sched *s, const EinSum *sum, const char *name) {

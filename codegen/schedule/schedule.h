@@ -430,6 +430,16 @@ const Expr *reduce_point(Sched *s, const StagePlan *p, Env *e);
 void red_loops_where(Sched *s, const StagePlan *p, Env *e, uint32_t *part);
 const Expr *red_identity(Sched *s, const EinSum *sum);
 const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *b);
+/* A sum of products is added product by product where many accumulators lie side by side: each product then is one
+ * fma. Alone, an accumulator would wait for itself. */
+typedef struct RedTerm {
+  const Expr *value;
+  bool less; /* subtracted */
+} RedTerm;
+/* The products of which a float sum's value is the sum; the value itself, if it is anything else. */
+uint32_t red_terms(Sched *s, const EinSum *sum, const Expr *value, const RedTerm **term);
+const Expr *red_add(Sched *s, const EinSum *sum, const Expr *have, RedTerm term);
+const Expr *red_combine_terms(Sched *s, const EinSum *sum, const Expr *have, const Expr *value); /* all of them */
 /* The combining operation; for argmax and argmin, of the values. */
 Op red_op(const EinSum *sum);
 /* For argmax and argmin: whether v, which comes later, replaces `best`: the first NaN beats everything, the first of

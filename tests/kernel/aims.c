@@ -148,6 +148,17 @@ static Values values_odd(Case *c, DType t) { return chance(&c->rng, 50) && (t ==
 
 static Values values_for(Case *c) { return chance(&c->rng, 6) ? SIGNS : SMALL; }
 
+/* Adds or subtracts one or two more products to `body`, as products of complex numbers do. */
+static Term *products_more(Contraction *t, Term *body, DType ta, DType tb) {
+  Case *c = t->c;
+  for (uint32_t n = 1 + below(&c->rng, 2); n > 0; n--) {
+    Term *a = side(t, ta, SMALL, t->n_rows, t->rows, 0), *b = side(t, tb, SMALL, t->n_lanes, t->lanes, 0);
+    Term *more = term_op(c, OP_MUL, term_number(c, a), term_number(c, b));
+    body = term_op(c, chance(&c->rng, 60) ? OP_ADD : OP_SUB, term_number(c, body), more);
+  }
+  return body;
+}
+
 static Term *contraction(Contraction *t) {
   Case *c = t->c;
   DType ta, tb;
@@ -164,6 +175,7 @@ static Term *contraction(Contraction *t) {
     a = b, b = was;
   }
   Term *body = odd ? combine_odd(t, a, b) : combine(t, a, b);
+  if (!odd && chance(&c->rng, 12)) body = products_more(t, body, ta, tb);
   Term *where = chance(&c->rng, odd ? 4 : 12) ? predicate(c, t->n_out, t->out, t->n_red, t->red) : NULL;
   bool chosen = has_odd(body) && dtype_is_float(body->t);
   const char *name = chosen ? reducer_odd(c, body) : reducer_for(c, &body, t->n_red, t->red);

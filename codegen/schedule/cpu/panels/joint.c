@@ -273,7 +273,7 @@ static void row_step(Joint *j, const Tile *tile, int64_t k) {
     t->e->packed = packed;
     const Expr *value = ex_shared(s, ex_of(t->e, t->body));
     t->e->packed = NULL;
-    store_add(s, tile->acc[k][i], 1, &l, red_combine(s, sum, place_read(s, tile->acc[k][i], 1, &l), value));
+    store_add(s, tile->acc[k][i], 1, &l, red_combine_terms(s, sum, place_read(s, tile->acc[k][i], 1, &l), value));
   }
   into(s, was);
 }

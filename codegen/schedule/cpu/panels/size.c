@@ -67,11 +67,13 @@ static int64_t operands_along(const StagePlan *p, uint32_t label) {
   return n;
 }
 
-/* The most rows of so many vectors whose sums, and the values of all operands, stay in registers. A sum of several
- * products (of complex numbers) has several values of each row. */
+/* The most rows of so many vectors whose sums, and the values of a product's operands, stay in registers: a sum of
+ * several products (of complex numbers) is added product by product. */
 static int64_t rows_fit(const Panel *t, int64_t vectors) {
-  int64_t values = operands_along(t->p, (uint32_t)t->u.tile);
-  int64_t lanes = operands_along(t->p, (uint32_t)t->v.tile), registers = t->s->target->registers - 1;
+  const RedTerm *term;
+  int64_t products = red_terms(t->s, t->p->stage->sum, t->of, &term);
+  int64_t values = up(operands_along(t->p, (uint32_t)t->u.tile), products);
+  int64_t lanes = up(operands_along(t->p, (uint32_t)t->v.tile), products), registers = t->s->target->registers - 1;
   int64_t rows = (registers - vectors * lanes) / (vectors + values);
   return rows > 1 ? rows : 1;
 }

@@ -55,9 +55,9 @@ static const Expr *truth_named(Sched *s, const Expr *e) {
   return e->kind == EX_OP ? let_read(s, "v", e) : e;
 }
 
-/* acc combined with the body in row r, lane l, where l is at or behind `lane`. */
-static const Expr *taken_in(
-    Panel *t, uint32_t acc, const Expr *u0, int64_t r, int64_t lane, const Expr *l, LoopBody *around) {
+/* acc combined with a term of the body in row r, lane l, where l is at or behind `lane`. */
+static const Expr *taken_in(Panel *t, const RedTerm *term, uint32_t acc, const Expr *u0, int64_t r, int64_t lane,
+    const Expr *l, LoopBody *around) {
   Sched *s = t->s;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *packed[PACKS_MOST];
   t->e->label[t->u.tile] = row_of(t, u0, r, false);
@@ -72,14 +72,14 @@ static const Expr *taken_in(
   }
   t->e->packed = packed;
   const EinSum *sum = t->p->stage->sum;
-  const Expr *body = t->body;
+  const Expr *body = term->value;
   if (t->guard && t->test.asks) body = expr_select(s->x, t->guard->arg[0], body, t->guard->arg[2]);
   const Expr *value = ex_ahead(s, ex_of(t->e, body), around, l), *have = place_read(s, acc, 1, &l);
   value = pack_units_value(t, packed, r, lane, l, value);
   t->e->packed = NULL;
   if (t->test.plain) return ex_shared(s, compared(s->x, reducer_info[sum->reducer].combine, have, plain(s->x, value)));
   value = sum->acc == DT_BOOL ? truth_named(s, value) : ex_shared(s, value);
-  return red_combine(s, sum, have, value);
+  return red_add(s, sum, have, (RedTerm){value, term->less});
 }
 
 /* Whether rows come one after the other, because registers are few: beside the sums only the lanes and one row's value
@@ -87,25 +87,26 @@ static const Expr *taken_in(
 static bool by_rows(const Panel *t) { return t->s->target->vector_bytes && !t->units.apart && !t->test.asks; }
 
 /* Adds the current point of the reduced labels to rows `from` up to `to`, exclusive. */
-static void rows_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, int64_t from, int64_t to) {
+static void rows_step(Panel *t, const RedTerm *term, const uint32_t *acc, const Expr *u0, const Expr *v0, int64_t from,
+    int64_t to) {
   Sched *s = t->s;
   const Expr *l;
   for (int64_t lane = 0, wide = t->units.vector; lane < t->v.unit; lane += wide) {
     pack_units_copy(t, from, to);
     LoopBody *was = lanes_between(t, ex_int(s, lane), ex_int(s, lane + wide), &l);
     if (t->test.asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
-    for (int64_t r = from; r < to; r++) store_add(s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, lane, l, was));
+    for (int64_t r = from; r < to; r++) store_add(s, acc[r], 1, &l, taken_in(t, term, acc[r], u0, r, lane, l, was));
     into(s, was);
   }
 }
 
-static void step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
+static void step(Panel *t, const RedTerm *term, const uint32_t *acc, const Expr *u0, const Expr *v0) {
   int64_t rows = by_rows(t) ? 1 : t->u.unit;
-  for (int64_t r = 0; r < t->u.unit; r += rows) rows_step(t, acc, u0, v0, r, r + rows);
+  for (int64_t r = 0; r < t->u.unit; r += rows) rows_step(t, term, acc, u0, v0, r, r + rows);
 }
 
 /* Adds the current point to the rows and lanes whose range has it. */
-static void step_masked(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
+static void step_masked(Panel *t, const RedTerm *term, const uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   const Expr *where = t->p->stage->sum->where, *l;
   bool by_lane = ex_has_label(where, t->v.tile);
@@ -117,7 +118,7 @@ static void step_masked(Panel *t, const uint32_t *acc, const Expr *u0, const Exp
     t->e->label[t->v.tile] = ex_add(s, v0, l);
     const Expr *mine = by_lane ? ex_of(t->e, where) : NULL;
     if (t->test.asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
-    const Expr *next = taken_in(t, acc[r], u0, r, 0, l, around);
+    const Expr *next = taken_in(t, term, acc[r], u0, r, 0, l, around);
     if (mine) next = expr_select(s->x, mine, next, place_read(s, acc[r], 1, &l));
     store_add(s, acc[r], 1, &l, next);
     into(s, was);
@@ -253,14 +254,14 @@ static void parts_open(Panel *t, const Expr *u0, const Expr **lo, const Expr **h
   part_fetch(t, &rows, var_read(s, v), parts);
 }
 
-/* Opens the other reduced labels at point `of` of the cut one. Prefetches for each of these points or, if there is
- * only one label, for each of its parts. */
-static void inner_open(Panel *t, const Expr *of) {
+/* Opens the other reduced labels at point `of` of the cut one. If `first`, it prefetches for each of these points or,
+ * if there is only one label, for each of its parts. */
+static void inner_open(Panel *t, const Expr *of, bool first) {
   Sched *s = t->s;
   const PanelDepth *d = &t->depth;
   uint32_t label = d->n_inner ? d->inner[0] : NOWHERE;
   int64_t n = d->n_inner == 1 ? t->p->size[label] : 0, points = n && d->cut_too == NO_LABEL ? fetch_points(n) : 0;
-  bool fetches = d->n_inner && pack_fetches_block(t);
+  bool fetches = first && d->n_inner && pack_fetches_block(t);
   if (!fetches || !points) {
     if (fetches) pack_fetch_block(t, of, d->deep);
     for (uint32_t k = 0; k < d->n_inner; k++) pack_loop_red(t, d->inner[k], BIND_SEQ);
@@ -286,21 +287,37 @@ static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
 
 /* ---- points of the reduced labels -------------------------------------------------------------------------------- */
 
-/* Steps the cut label's points from lo up to hi; masked: each row tests whether the point is in its range. */
+/* A guarded body may be taken as a whole where panels are odd, so it is everywhere: its bits do not depend on that. */
+static uint32_t panel_terms(Panel *t, const RedTerm **term) {
+  if (!t->guard) return red_terms(t->s, t->p->stage->sum, t->body, term);
+  RedTerm *whole = NEW(t->s->arena, RedTerm);
+  *whole = (RedTerm){t->body, false};
+  *term = whole;
+  return 1;
+}
+
+/* Steps the cut label's points from lo up to hi; masked: each row tests whether the point is in its range. If the body
+ * is a sum of products, the tile takes all points of one after those of another: as with one product, registers hold
+ * the lanes of one operand and a row's value. */
 static void span_step(
     Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *lo, const Expr *hi, bool masked) {
   Sched *s = t->s;
   uint32_t label = (uint32_t)t->depth.cut;
   LoopBody *was = s->body;
+  const RedTerm *term;
   if (lo == hi) return;
   if (has_parts(t)) parts_open(t, u0, &lo, &hi);
-  uint32_t v = var_new(s, t->p->stage->label[label], "r");
-  into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
-  t->block.at[label] = var_read(s, v);
-  t->e->label[label] = ex_add(s, t->block.lo, var_read(s, v));
-  inner_open(t, var_read(s, v));
-  if (masked) step_masked(t, acc, u0, v0);
-  else step(t, acc, u0, v0);
+  LoopBody *around = s->body;
+  for (uint32_t k = 0, n = panel_terms(t, &term); k < n; k++) {
+    uint32_t v = var_new(s, t->p->stage->label[label], "r");
+    into(s, around);
+    into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+    t->block.at[label] = var_read(s, v);
+    t->e->label[label] = ex_add(s, t->block.lo, var_read(s, v));
+    inner_open(t, var_read(s, v), k == 0);
+    if (masked) step_masked(t, &term[k], acc, u0, v0);
+    else step(t, &term[k], acc, u0, v0);
+  }
   into(s, was);
 }
 

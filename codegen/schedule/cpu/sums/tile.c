@@ -195,7 +195,10 @@ static void row_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Exp
   Sched *s = t->s;
   point_set(t, u0, r, v0, k, l);
   const Expr *value = ex_shared(s, ex_ahead(s, ex_of(t->e, body), around, l));
-  store_add(s, c.at[k][r], 1, &l, tile_combined(s, t->p->stage->sum, tile_cell(t, c.at[k][r], l), value));
+  const EinSum *sum = t->p->stage->sum;
+  const Expr *have = tile_cell(t, c.at[k][r], l);
+  bool plain = sum->reducer == RED_SUM && sum->acc != DT_BOOL;
+  store_add(s, c.at[k][r], 1, &l, plain ? red_combine_terms(s, sum, have, value) : tile_combined(s, sum, have, value));
 }
 
 /* Rows `from` up to `to`, exclusive: into[r][l] = into[r][l] combined with value(r, l). */

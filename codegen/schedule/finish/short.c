@@ -75,6 +75,13 @@ static bool reads_place(const Expr *e, uint32_t place) {
   return false;
 }
 
+/* Whether a store of the loop, or a name that it uses, reads the place. */
+static bool is_read_in(const LoopStmt *s, uint32_t place) {
+  for (uint32_t i = 0; i < s->body.len; i++)
+    if (reads_place(s->body.at[i]->value, place)) return true;
+  return false;
+}
+
 /* Whether all its stores bring arrays in registers up to date. */
 static bool is_sums(const LoopKernel *k, const LoopStmt *s, int64_t length) {
   if (!s->body.len || s->body.at[s->body.len - 1]->kind != LOOP_STORE || length & (length - 1)) return false;
@@ -82,7 +89,7 @@ static bool is_sums(const LoopKernel *k, const LoopStmt *s, int64_t length) {
     const LoopStmt *in = s->body.at[i];
     if (in->kind == LOOP_LET) continue;
     const LoopPlace *x = &k->places.at[in->place];
-    if (in->kind != LOOP_STORE || x->space != SPACE_REGISTER || x->rank != 1 || !reads_place(in->value, in->place) ||
+    if (in->kind != LOOP_STORE || x->space != SPACE_REGISTER || x->rank != 1 || !is_read_in(s, in->place) ||
         length * dtype_size(x->dtype) > HELD_MOST)
       return false;
   }

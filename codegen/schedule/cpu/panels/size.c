@@ -15,7 +15,8 @@ enum {
   AGAIN = 8,                 /* blocks of lanes that read the same rows of a tensor larger than the second cache */
   FEW = 16,                  /* registers: no tile that keeps a value of each row in these is large enough; */
   VECTORS_FEW = 2,           /*   at most so many vectors of a row, */
-  ROWS_FEW = 12              /*   and rows */
+  ROWS_FEW = 12,             /*   and rows; */
+  BESIDE = 3                 /*   a row's value, a term, and ones (units.c), unless terms are fused with the sums */
 };
 
 #define CHAINS 10.0          /* sums in flight, so that none waits for itself */
@@ -47,9 +48,12 @@ static double shape_worth(int64_t rows, int64_t vectors) {
 static double tile_size_few(Panel *t, int64_t nv) {
   const StagePlan *p = t->p;
   int64_t one = tile_vector(t->s, p->stage->sum->acc), nu = p->size[t->u.tile];
+  const RedTerm *term;
+  bool fused = p->stage->sum->reducer == RED_SUM && (is_op(t->of, OP_MUL) || red_terms(t->s, p->stage->sum, t->of, &term) > 1);
+  int64_t beside = fused ? 1 : BESIDE;
   double best = 0;
   for (int64_t vectors = VECTORS_FEW; vectors > 0; vectors--)
-    for (int64_t rows = 1; rows <= ROWS_FEW && rows * vectors + vectors + 1 <= tile_vectors(t->s); rows++) {
+    for (int64_t rows = 1; rows <= ROWS_FEW && rows * vectors + vectors + beside <= tile_vectors(t->s); rows++) {
       int64_t lanes = vectors * one;
       double worth = shape_worth(rows, vectors);
       if (lanes % (SQUARE / 2)) continue;
@@ -703,7 +707,7 @@ static void flat_choose(Panel *t, double worth) {
 
 bool pack_fits(const Panel *t) {
   const EinSum *sum = t->p->stage->sum;
-  return !sum->where && sum->reducer != RED_MAX && sum->reducer != RED_MIN;
+  return !sum->where;
 }
 
 void pack_sizes(Panel *t) {

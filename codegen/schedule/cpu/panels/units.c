@@ -108,13 +108,13 @@ void pack_units_open(Panel *t) {
   if (times) c.sums--, c.products++;
   int64_t vector = tile_vector(s, acc);
   bool loads = vector * dtype_size(acc) >= LOADS,
-       apart = !u->order && c.row && c.sums && c.products && (times || loads);
+       apart = !u->order && c.row && c.sums && c.products && loads;
   if (apart && t->v.unit % vector == 0 && t->v.unit != vector) {
     u->apart = let_read(s, "apart", expr_op1(s->x, OP_HIDDEN, ex_int(s, 0)));
     u->vector = vector;
   }
   u->copies = times && loads && u->apart;
-  if (times) ones_new(t, u->copies ? vector : t->v.unit);
+  if (times) ones_new(t, u->copies ? vector : u->apart ? t->v.unit : 1);
 }
 
 /* Copies the ones for each row. A fused operation overwrites an operand unless one comes from memory: without a copy,
@@ -179,7 +179,7 @@ const Expr *pack_units_value(
   const Units *u = &t->units;
   if (u->order || (u->ones == NOWHERE && !u->apart)) return value;
   Rewrite w = {.t = t, .packed = packed, .done = map_new(t->s->arena)};
-  const Expr *at = u->copies ? ex_sub(t->s, l, ex_int(t->s, lane)) : l;
+  const Expr *at = u->copies ? ex_sub(t->s, l, ex_int(t->s, lane)) : u->apart ? l : ex_int(t->s, 0);
   if (u->ones != NOWHERE) w.one = place_read(t->s, u->copies ? u->own[r] : u->ones, 1, &at);
   return rewritten(&w, value);
 }

@@ -409,11 +409,22 @@ static void line_compute(Panel *t, Pack *k, Side *x) {
   k->line = line;
 }
 
-/* Tile by tile along a line, for each point of the reduced labels. */
+/* The near label along which the source is contiguous; NO_LABEL: none. */
+static int64_t near_in_line(const Pack *k, const Side *x) {
+  for (uint32_t i = 0; i < x->n_near; i++)
+    if (pack_moves(k->of, x->near[i]) > 0) return x->near[i];
+  return NO_LABEL;
+}
+
+/* Tile by tile along a line, for each point of the reduced labels. Of a source that is contiguous along a near label,
+ * all near points come with each point of the reduced ones, so that its lines are read once. */
 static void fill_across(Panel *t, Pack *k, Side *x) {
   Sched *s = t->s;
   LoopBody *was = s->body;
+  int64_t last = near_in_line(k, x);
+  if (last == NO_LABEL) loops_near_but(t, x, NO_LABEL, NULL);
   for (uint32_t i = 0; i < k->n_red; i++) pack_loop_red(t, k->lies[i], BIND_SEQ);
+  if (last != NO_LABEL) loops_near_but(t, x, last, NULL), pack_loop_near(t, x, (uint32_t)last);
   if (!k->lanes && x->flat == NO_LABEL && k->of->kind != EX_READ) line_compute(t, k, x);
   fill_tiles(t, k, x, fill_one);
   k->line = NOWHERE;
@@ -460,9 +471,10 @@ static void fill_end(Panel *t, Pack *k, Side *x) {
 void pack_fill(Panel *t, Pack *k) {
   LoopBody *was = t->s->body;
   Side *x = k->lanes ? &t->v : &t->u;
-  loops_near_but(t, x, k->turned, k);
+  bool across = k->turned == NO_LABEL && (k->lanes || k->across);
+  if (!across) loops_near_but(t, x, k->turned, k);
   if (k->turned != NO_LABEL) fill_tiles(t, k, x, fill_turned);
-  else if (k->lanes || k->across) fill_across(t, k, x);
+  else if (across) fill_across(t, k, x);
   else fill_along(t, k, x);
   into(t->s, was);
   if (x->flat != NO_LABEL) fill_end(t, k, x);

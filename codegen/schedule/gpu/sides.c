@@ -396,7 +396,7 @@ static void step_made(Tiles *t, uint32_t acc, bool asked) {
   }
   const Expr *value = ex_shared(s, expr_map(s->x, sum->body, leaf_tile, t));
   if (sum->reducer == RED_MONOID) value = let_read(s, "v", value); /* its function may use an argument twice */
-  store_add(s, acc, 1, &t->now.at, ex_shared(s, red_combine(s, sum, place_read(s, acc, 1, &t->now.at), value)));
+  store_add(s, acc, 1, &t->now.at, ex_shared(s, red_combine_terms(s, sum, place_read(s, acc, 1, &t->now.at), value)));
   into(s, was);
 }
 

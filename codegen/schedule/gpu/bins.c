@@ -72,8 +72,6 @@ static bool is_pinned(const Bins *c, uint32_t label) {
     if (c->pins.label[k] == label) return true;
   return false;
 }
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* ---- when it applies -------------------------------------------------------------------------------------- */
 
 static bool pins_find(Bins *c) {
@@ -120,9 +118,7 @@ static bool is_lane(const Bins *c, uint32_t label) {
 static bool is_bins(Bins *c) {
   const Launch *l = c->l;
   const EinSum *sum = sum_of(c);
-  if (sum->reducer == RED_NONE || red_is_arg(sum) || !sum->where || sum->domain || !l->plan.n_red) return false;
-  for (uint32_t i = l->from + 1; i < l->to; i++)
-    if (c->s->task->stages.at[i].sum->reducer != RED_NONE) return false;
+  if (!launch_is_one_sum(c->s, l) || red_is_arg(sum) || !sum->where || sum->domain || !l->plan.n_red) return false;
   if (!pins_find(c) || !sizes_find(c)) return false;
   c->lane = NOWHERE;
   for (uint32_t k = 0; k < l->plan.n_order; k++)
@@ -198,11 +194,6 @@ static void choice_report(const Bins *c) {
 
 /* ---- parts ------------------------------------------------------------------------------------------------ */
 
-static void labels_say(Bins *c, Walk *w, const uint32_t *label, const Expr *number) {
-  walk_count(c->s, w, w->n, number);
-  for (uint32_t k = 0; k < w->n; k++) c->l->e->label[label[k]] = w->index[k];
-}
-
 static const Expr *cell_at(Bins *c, const Expr *bin, const Expr *thread) {
   Sched *s = c->s;
   return ex_add(s, ex_mul(s, ex_add(s, ex_mul(s, bin, ex_int(s, c->size.threads)), thread), ex_int(s, c->size.lanes)),
@@ -232,7 +223,7 @@ static void points_bring(Bins *c, const Expr *at, const Expr *end) {
              *point = named(s, NULL, "point", ex_add(s, at, ex_mul(s, e, ex_int(s, c->size.threads))));
   LoopStmt *cond = c->size.points % c->size.chunk ? if_add(s, expr_op2(s->x, OP_LT, point, end)) : NULL;
   if (cond) into(s, &cond->body);
-  labels_say(c, c->walk.reduced, c->l->plan.red, point);
+  labels_set(c->l->e, c->walk.reduced, c->l->plan.red, point);
   store_add(s, c->place.bin_of, 1, &e, bin_chosen(c));
   if (c->ahead) store_add(s, c->place.value_of, 1, &e, ex_shared(s, ex_of(c->l->e, sum_of(c)->body)));
   if (cond) {
@@ -254,8 +245,8 @@ static void points_put(Bins *c, const Expr *at) {
     const Expr *point = named(s, NULL, "point", ex_add(s, at, ex_mul(s, e, ex_int(s, c->size.threads))));
     if (c->size.points % c->size.chunk)
       into(s, &if_add(s, expr_op2(s->x, OP_LT, point, ex_int(s, c->size.points)))->body);
-    labels_say(c, c->walk.reduced, c->l->plan.red, point);
-    labels_say(c, c->walk.chosen, c->pins.label, named(s, NULL, "b", ex_add(s, c->at.lo, var_read(s, v))));
+    labels_set(c->l->e, c->walk.reduced, c->l->plan.red, point);
+    labels_set(c->l->e, c->walk.chosen, c->pins.label, named(s, NULL, "b", ex_add(s, c->at.lo, var_read(s, v))));
     if (c->pins.rest) into(s, &if_add(s, ex_shared(s, ex_of(c->l->e, c->pins.rest)))->body);
   }
   const Expr *cell = cell_at(c, var_read(s, v), c->at.thread);
@@ -302,7 +293,7 @@ static void cells_end(Bins *c, const Expr *part, const Expr *other, const Expr *
   if (n->parts > 1)
     store_add(s, c->place.parts, 2, (const Expr *[]){part, result}, scalar_read(s, acc));
   else
-    labels_say(c, c->walk.results, c->walk.result_label, named(s, NULL, "result", result)),
+    labels_set(c->l->e, c->walk.results, c->walk.result_label, named(s, NULL, "result", result)),
         launch_finish(s, c->l, scalar_read(s, acc));
   into(s, was);
 }
@@ -334,7 +325,7 @@ static void parts_launch(Bins *c) {
   cells_begin(c);
   LoopBody *thread = s->body;
   if (inside) into(s, &if_add(s, inside)->body);
-  labels_say(c, c->walk.other, c->walk.other_label, other);
+  labels_set(c->l->e, c->walk.other, c->walk.other_label, other);
   uint32_t turn = var_new(s, NULL, "turn");
   into(s, &for_add(s, turn, from, to, n->threads * EACH, BIND_SEQ)->body);
   c->place.bin_of = place_own(s, NULL, "bins", DT_I64, 1, &each);
@@ -389,7 +380,7 @@ static void results_launch(Bins *c) {
     store_add(s, acc, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, acc), other)));
     into(s, there);
   }
-  labels_say(c, c->walk.results, c->walk.result_label, result);
+  labels_set(c->l->e, c->walk.results, c->walk.result_label, result);
   launch_finish(s, c->l, scalar_read(s, acc));
 }
 

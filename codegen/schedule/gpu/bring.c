@@ -148,12 +148,6 @@ static const Expr *group_there(Tiles *t, uint32_t slot, Group g) {
   return expr_and(s->x, group_in_row(t, slot, g), expr_and(s->x, point, tiles_whole(t, t->shape.part) ? NULL : deep));
 }
 
-static void zeros_open(Tiles *t, const Groups *g, Group *first) {
-  uint32_t v = var_new(t->s, NULL, "e");
-  into(t->s, &for_add(t->s, v, ex_int(t->s, 0), ex_int(t->s, g->wide), 1, BIND_UNROLL)->body);
-  first->at = ex_add(t->s, first->at, var_read(t->s, v));
-}
-
 static void side_load(Tiles *t, uint32_t slot) {
   Sched *s = t->s;
   LoopBody *was = s->body;
@@ -167,7 +161,7 @@ static void side_load(Tiles *t, uint32_t slot) {
   store_add(s, t->slot.next[slot], 1, &at, ex_of(t->env, tiles_read(t, slot)))->wide = at_once(t, slot);
   if (cond) {
     into(s, &cond->other);
-    if (at_once(t, slot)) zeros_open(t, &g, &first);
+    if (at_once(t, slot)) first.at = ex_add(s, first.at, each_open(s, "e", g.wide));
     at = ex_add(s, first.at, group_open(t, slot, &g));
     store_add(s, t->slot.next[slot], 1, &at, tiles_nothing(s, (DType)tiles_read(t, slot)->dtype));
   }

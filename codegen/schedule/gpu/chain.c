@@ -403,15 +403,14 @@ static bool chain_fits(Chain *c) {
 
 static void choice_report(const Chain *c) {
   const ChainShape *shape = &c->shape;
-  Choice x = {.threads = TILE_SIDE, .tile = shape->piece, .rows = shape->rows, .sweeps = c->sweeps};
   const char *row = how_label(c->along, c->row), *along = how_label(c->along, c->n_outer);
   bool grows = false;
   for (uint32_t i = c->from; i < c->to; i++) grows |= c->link[i].grows;
   how_add(c->s, NULL,
       "%u stages in one launch: a block has %lld %s and goes along %s by %lld, in %lld sweep%s, %lld by %lld "
       "threads%s%s",
-      c->to - c->from, (long long)x.rows, row, along, (long long)x.tile, (long long)x.sweeps, x.sweeps == 1 ? "" : "s",
-      (long long)x.threads, (long long)x.threads,
+      c->to - c->from, (long long)shape->rows, row, along, (long long)shape->piece, (long long)c->sweeps,
+      c->sweeps == 1 ? "" : "s", (long long)TILE_SIDE, (long long)TILE_SIDE,
       shape->held         ? "; products by matrix units, of rows and pieces in registers"
           : shape->matrix ? "; products by matrix units"
                           : "",

@@ -108,7 +108,6 @@ void chain_shares(const Chain *c, bool *part, bool *tile); /* by dtype: whether 
 /* Whether the threads of a row are of one warp, and combine their parts without shared memory. */
 bool chain_in_warp(const Chain *c, const EinSum *sum);
 void chain_loops(Chain *c);
-const Expr *chain_row(const Chain *c); /* the current row, in the block */
 Env chain_env(const Chain *c, uint32_t stage);
 const Expr *chain_points_open(Chain *c); /* loops over the thread's points of a piece that exist; returns their index
                                           * along rows */

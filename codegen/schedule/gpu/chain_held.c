@@ -11,14 +11,8 @@ static Tiles *tiles_at(const Chain *c, uint32_t i) {
   return &c->link[i].tiles;
 }
 
-static uint32_t slot_at(const Tiles *t, SideOf of) {
-  for (uint32_t k = 0; k < t->st->sum->n_slot; k++)
-    if (t->slot.of[k] == of) return k;
-  return NOWHERE;
-}
-
 static bool product_fits(const Tiles *t) {
-  uint32_t row = slot_at(t, OF_ROW), lane = slot_at(t, OF_LANE);
+  uint32_t row = tiles_slot(t, OF_ROW), lane = tiles_slot(t, OF_LANE);
   int64_t deep = t->plan.size[t->red];
   return row != NOWHERE && lane != NOWHERE && t->plan.n_red == 1 && t->plan.exact[t->red] && deep <= DEEPEST &&
       deep % 16 == 0 && tiles_along(t, row) && bring_wide(t, row, t->red) > 1 && bring_fits(t, lane);
@@ -27,7 +21,7 @@ static bool product_fits(const Tiles *t) {
 static bool result_fits(const Chain *c, uint32_t i) {
   const Tiles *t = tiles_at(c, i);
   const Expr *where = t->st->sum->where;
-  uint32_t lane = slot_at(t, OF_LANE);
+  uint32_t lane = tiles_slot(t, OF_LANE);
   if (where && (where->has & HAS_READ || ex_has_label(where, c->n_outer))) return false;
   return lane != NOWHERE && chain_piece_of(c, i) != NOWHERE && bring_fits(t, lane);
 }
@@ -50,7 +44,7 @@ bool chain_held_fits(const Chain *c) {
 /* A thread's elements of its rows: two neighbours at a time. */
 static void rows_read(Chain *c, Tiles *t) {
   Sched *s = c->s;
-  uint32_t slot = slot_at(t, OF_ROW), k = var_new(s, NULL, "c");
+  uint32_t slot = tiles_slot(t, OF_ROW), k = var_new(s, NULL, "c");
   DType type = (DType)tiles_read(t, slot)->dtype;
   const Expr *n = ex_int(s, c->shape.each * t->shape.part / 4);
   t->kept.held = place_own(s, NULL, "held", type, 1, &n);
@@ -136,10 +130,8 @@ static void edges_shared(Chain *c, Tiles *t, uint32_t piece) {
 static void results_set(Chain *c, uint32_t to, uint32_t of) {
   Sched *s = c->s;
   const EinSum *sum = stage_at(c, c->sweep.sums)->sum;
-  uint32_t n = var_new(s, NULL, "n");
-  LoopBody *was =
-      into(s, &for_add(s, n, ex_int(s, 0), ex_int(s, c->shape.each * c->shape.results), 1, BIND_UNROLL)->body);
-  const Expr *at = var_read(s, n), *value = red_identity(s, sum);
+  LoopBody *was = s->body;
+  const Expr *at = each_open(s, "n", c->shape.each * c->shape.results), *value = red_identity(s, sum);
   if (of != NOWHERE)
     value = red_combine(s, sum, place_read(s, to, 1, &at), let_read(s, "v", place_read(s, of, 1, &at)));
   store_add(s, to, 1, &at, ex_shared(s, value));

@@ -65,7 +65,8 @@ Env chain_env(const Chain *c, uint32_t stage) {
 
 /* ---- loops over a thread's points ------------------------------------------------------------------------- */
 
-const Expr *chain_row(const Chain *c) {
+/* The current row, in the block. */
+static const Expr *row_now(const Chain *c) {
   const ChainShape *shape = &c->shape;
   Sched *s = c->s;
   if (shape->matrix) {
@@ -96,24 +97,25 @@ static const Expr *lane_at(const Chain *c, const Expr *k, int64_t n) {
 /* Loops over its rows. Returns the test that a row exists; NULL: all do. */
 const Expr *chain_rows_open(Chain *c) {
   Sched *s = c->s;
-  uint32_t r = var_new(s, NULL, "r");
-  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, c->shape.each), 1, BIND_UNROLL)->body);
-  c->now.r = var_read(s, r);
-  c->now.outer[c->row] = named(s, c->along->label[c->row], "i", ex_add(s, c->now.row0, chain_row(c)));
+  c->now.r = each_open(s, "r", c->shape.each);
+  c->now.outer[c->row] = named(s, c->along->label[c->row], "i", ex_add(s, c->now.row0, row_now(c)));
   return c->shape.rows_whole ? NULL : ex_below(s, c->now.outer[c->row], c->along->bound[c->row]);
+}
+
+/* Loops over its n points in the current row, of a piece or of a result. Returns the current one's place there. */
+static const Expr *lanes_open(Chain *c, int64_t n) {
+  const Expr *k = each_open(c->s, "c", n);
+  c->now.at = ex_add(c->s, ex_mul(c->s, c->now.r, ex_int(c->s, n)), k);
+  return lane_at(c, k, n);
 }
 
 /* Loops over its points of a piece that exist. Returns the current one's index along rows. */
 const Expr *chain_points_open(Chain *c) {
-  const ChainShape *shape = &c->shape;
   Sched *s = c->s;
-  const Expr *row = chain_rows_open(c);
-  uint32_t k = var_new(s, NULL, "c");
-  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, shape->points), 1, BIND_UNROLL)->body);
-  const Expr *column = lane_at(c, var_read(s, k), shape->points);
-  c->now.at = ex_add(s, ex_mul(s, c->now.r, ex_int(s, shape->points)), var_read(s, k));
+  const Expr *row = chain_rows_open(c), *column = lanes_open(c, c->shape.points);
   const Expr *along = named(s, c->along->label[c->n_outer], "at", ex_add(s, c->now.along0, column));
-  const Expr *there = expr_and(s->x, row, shape->along_whole ? NULL : ex_below(s, along, c->along->bound[c->n_outer]));
+  const Expr *inside = c->shape.along_whole ? NULL : ex_below(s, along, c->along->bound[c->n_outer]),
+             *there = expr_and(s->x, row, inside);
   if (there) into(s, &if_add(s, there)->body);
   return along;
 }
@@ -200,12 +202,12 @@ static void parts_fold(Chain *c, const EinSum *sum, uint32_t from, uint32_t to) 
   uint32_t part = c->shared.part[sum->acc], k = var_new(s, NULL, "k");
   LoopBody *was = s->body;
   chain_rows_open(c);
-  const Expr *base = ex_mul(s, chain_row(c), ex_int(s, c->shape.sharing)), *at = ex_add(s, base, c->thread.place);
+  const Expr *base = ex_mul(s, row_now(c), ex_int(s, c->shape.sharing)), *at = ex_add(s, base, c->thread.place);
   store_add(s, part, 1, &at, at_row(c, from));
   into(s, was);
   barrier_add(s);
   chain_rows_open(c);
-  base = ex_mul(s, chain_row(c), ex_int(s, c->shape.sharing));
+  base = ex_mul(s, row_now(c), ex_int(s, c->shape.sharing));
   uint32_t all = place_own(s, NULL, "all", sum->acc, 0, NULL);
   var_add(s, all, place_read(s, part, 1, &base));
   LoopBody *row = into(s, &for_add(s, k, ex_int(s, 1), ex_int(s, c->shape.sharing), 1, BIND_UNROLL)->body);
@@ -262,11 +264,8 @@ static void sum_scaled(Chain *c, uint32_t stage, const Expr *by) {
   const Link *k = &c->link[stage];
   const Expr *at = c->now.r;
   LoopBody *was = s->body;
-  if (k->is == LINK_RESULT) {
-    uint32_t v = var_new(s, NULL, "c");
-    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->shape.results), 1, BIND_UNROLL)->body);
-    at = ex_add(s, ex_mul(s, c->now.r, ex_int(s, c->shape.results)), var_read(s, v));
-  }
+  if (k->is == LINK_RESULT)
+    at = ex_add(s, ex_mul(s, c->now.r, ex_int(s, c->shape.results)), each_open(s, "c", c->shape.results));
   store_add(s, k->acc, 1, &at, expr_op2(s->x, OP_MUL, place_read(s, k->acc, 1, &at), by));
   into(s, was);
 }
@@ -336,11 +335,8 @@ void chain_piece_shared(Chain *c, uint32_t stage) {
   DType t = stage_at(c, stage)->sum->dtype;
   LoopBody *was = s->body;
   chain_rows_open(c);
-  uint32_t k = var_new(s, NULL, "c");
-  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->shape.points), 1, BIND_UNROLL)->body);
-  const Expr *column = lane_at(c, var_read(s, k), c->shape.points);
-  c->now.at = ex_add(s, ex_mul(s, c->now.r, ex_int(s, c->shape.points)), var_read(s, k));
-  const Expr *at = ex_add(s, ex_mul(s, chain_row(c), ex_int(s, c->shape.tile_wide)), column);
+  const Expr *column = lanes_open(c, c->shape.points);
+  const Expr *at = ex_add(s, ex_mul(s, row_now(c), ex_int(s, c->shape.tile_wide)), column);
   store_add(s, c->shared.tile[t], 1, &at, kept(c, stage));
   into(s, was);
 }
@@ -389,9 +385,8 @@ static void result_grows(Chain *c, uint32_t stage) {
   result_part(c, &k->tiles, grown, points);
   c->now.in = NULL;
   into(s, was);
-  uint32_t n = var_new(s, NULL, "n");
-  into(s, &for_add(s, n, ex_int(s, 0), ex_int(s, c->shape.each * c->shape.results), 1, BIND_UNROLL)->body);
-  const Expr *at = var_read(s, n), *next = let_read(s, "v", place_read(s, grown, 1, &at));
+  const Expr *at = each_open(s, "n", c->shape.each * c->shape.results),
+             *next = let_read(s, "v", place_read(s, grown, 1, &at));
   store_add(s, k->acc, 1, &at, ex_shared(s, red_combine(s, sum, place_read(s, k->acc, 1, &at), next)));
   into(s, was);
 }
@@ -408,11 +403,8 @@ static void results_made(Chain *c) {
           c, st->name, "result", st->sum->dtype, c->shape.each * c->shape.results, number(s, st->sum->dtype, 0));
     else if (st->buffer < 0 && s->of_stage[i] == NOWHERE) continue;
     const Expr *row = chain_rows_open(c);
-    uint32_t v = var_new(s, NULL, "c");
-    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->shape.results), 1, BIND_UNROLL)->body);
+    const Expr *lane = named(s, st->label[c->n_outer], "i", lanes_open(c, c->shape.results));
     Env e = chain_env(c, i);
-    const Expr *lane = named(s, st->label[c->n_outer], "i", lane_at(c, var_read(s, v), c->shape.results));
-    c->now.at = ex_add(s, ex_mul(s, c->now.r, ex_int(s, c->shape.results)), var_read(s, v));
     e.label[c->n_outer] = lane;
     into(s, &if_add(s, expr_and(s->x, row, ex_below(s, lane, st->bound[c->n_outer])))->body);
     if (!sums && st->sum->domain) into(s, &if_add(s, ex_shared(s, link_of(c, &e, st->sum->domain)))->body);

@@ -6,17 +6,6 @@
 
 #include "schedule/schedule.h"
 
-/* The decisions about a launch, reported by `how`. */
-typedef struct Choice {
-  int64_t threads;           /* per block; for tiles TILE_SIDE by TILE_SIDE */
-  int64_t tile, deep;        /* of tiles: points along lanes (rows: along the other side), and points of the sum that
-                              * are shared at once */
-  int64_t rows, each;        /* of whole rows: rows per block; points of a row in a thread's registers, 0: it loops
-                              * over them */
-  int64_t sweeps;            /* of chains: the number of sweeps along rows */
-  int64_t parts;             /* of a split sum: parts per point */
-} Choice;
-
 /* Stages from..to-1 at the same points, whose labels `e` must define. */
 typedef struct Launch {
   uint32_t from, to;
@@ -24,6 +13,13 @@ typedef struct Launch {
   StagePlan plan;            /* of the first one */
   Env *e;                    /* of the first one */
 } Launch;
+/* points.c: whether only the first stage reduces. */
+bool launch_is_one_sum(const Sched *s, const Launch *l);
+/* The walk over the labels of the plan's points; its number of points. */
+Walk *points_walk(Sched *s, const StagePlan *p);
+const Expr *walk_points(Sched *s, const Walk *w);
+/* Sets the walk's labels to those of the point with this number. */
+void labels_set(Env *e, Walk *w, const uint32_t *label, const Expr *number);
 /* points.c: a thread per point, which computes its sum in order: takes every launch. */
 void points_launch(Sched *s, Launch *l);
 /* What follows runs in a thread for each point of these labels. Returns the point's number. */
@@ -134,6 +130,7 @@ typedef struct TileShape {
 
 /* By slot: its side, and where that side's elements are. */
 typedef struct TileSlots {
+  const Expr **read;         /* by the sum's body; NULL: only the predicate reads it */
   SideOf *of;                /* its side */
   uint32_t *shared;          /* its place in shared memory */
   int64_t *wide;             /* its stride there from one point of the sum to the next */
@@ -201,6 +198,7 @@ bool tiles_deep(const Tiles *t, uint32_t slot);  /* in shared memory, points of 
                                                   * the side are */
 bool tiles_along(const Tiles *t, uint32_t slot); /* its elements are contiguous along the sum */
 const Expr *tiles_read(const Tiles *t, uint32_t slot); /* the slot's value */
+uint32_t tiles_slot(const Tiles *t, SideOf side); /* the first slot of that side; NOWHERE: there is none */
 void tiles_warps(Tiles *t);    /* before everything that a thread does: its warp */
 bool tiles_are_matrix(const Tiles *t); /* matrix units can compute it */
 void tiles_points(Tiles *t);   /* two loops over the thread's points */
@@ -242,12 +240,16 @@ void bring_put(Tiles *t);      /* into shared memory */
 bool bring_copies(const Tiles *t); /* whether copies in the background can do it */
 void bring_copy(Tiles *t);     /* of the part that begins at red0, to now.turn */
 
-/* Opens an unrolled loop over n. Returns the place in it; without a loop if n is 1. */
-static inline const Expr *unrolled_open(Sched *s, const char *name, int64_t n) {
-  if (n == 1) return ex_int(s, 0);
+/* Opens an unrolled loop over n. Returns the place in it. */
+static inline const Expr *each_open(Sched *s, const char *name, int64_t n) {
   uint32_t v = var_new(s, NULL, name);
   into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, n), 1, BIND_UNROLL)->body);
   return var_read(s, v);
+}
+/* The same without a loop if n is 1: a variable with one value would hide that each thread stores to its own
+ * elements. */
+static inline const Expr *unrolled_open(Sched *s, const char *name, int64_t n) {
+  return n == 1 ? ex_int(s, 0) : each_open(s, name, n);
 }
 static inline const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
 static inline int64_t two_power(int64_t n) { /* the least power of two that is n or more */
@@ -255,6 +257,7 @@ static inline int64_t two_power(int64_t n) { /* the least power of two that is n
   while (two < n) two *= 2;
   return two;
 }
+static inline int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* a // n and a % n, for n of 1 or more */
 static inline const Expr *quotient(Sched *s, const Expr *a, int64_t n) {
   return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n));

@@ -55,9 +55,8 @@ static bool is_sum_of_two(Library *b) {
   Env e = {.s = b->s, .stage = st};
   if (sum->reducer != RED_SUM || sum->where || sum->domain || b->plan.n_red != 1) return false;
   if (b->plan.n_label < PRODUCT_LEAST || b->plan.n_label > PRODUCT_LOOPS) return false;
-  for (uint32_t i = b->l->from + 1; i < b->l->to; i++)
-    if (b->s->task->stages.at[i].sum->reducer != RED_NONE) return false;
-  return loop_factors(sum->body, sum->acc, b->read, &b->scale) && ex_is_safe(&e, sum->body);
+  return launch_is_one_sum(b->s, b->l) && loop_factors(sum->body, sum->acc, b->read, &b->scale) &&
+      ex_is_safe(&e, sum->body);
 }
 
 /* ---- assignment of loops ----------------------------------------------------------------------------------- */

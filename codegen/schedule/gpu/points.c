@@ -8,10 +8,10 @@
 
 enum { WARP = 32, THREADS = 256 };
 
-/* No more threads than points, in whole warps. */
-static Choice choose(const Expr *points) {
+/* The threads of a block: no more than points, in whole warps. */
+static int64_t threads_for(const Expr *points) {
   int64_t n = points->kind == EX_INT ? points->i : THREADS;
-  return (Choice){.threads = n == 1 ? 1 : n < THREADS ? (n + WARP - 1) / WARP * WARP + (n == 0 ? WARP : 0) : THREADS};
+  return n == 1 ? 1 : n < THREADS ? (n + WARP - 1) / WARP * WARP + (n == 0 ? WARP : 0) : THREADS;
 }
 
 /* ---- which stages go together ------------------------------------------------------------------------ */
@@ -32,31 +32,48 @@ bool points_read_from(const Sched *s, uint32_t stage, uint32_t from) {
   return task_reads_stage(s->task, stage, from, s->task->stages.len);
 }
 
+bool launch_is_one_sum(const Sched *s, const Launch *l) {
+  for (uint32_t i = l->from + 1; i < l->to; i++)
+    if (s->task->stages.at[i].sum->reducer != RED_NONE) return false;
+  return l->first->sum->reducer != RED_NONE;
+}
+
 /* ---- a launch ---------------------------------------------------------------------------------------- */
+
+Walk *points_walk(Sched *s, const StagePlan *p) {
+  Walk *w = NEW(s->arena, Walk);
+  for (uint32_t k = 0; k < p->n_order; k++)
+    walk_add(s, w, p->stage->label[p->order[k]], p->stage->bound[p->order[k]]);
+  return w;
+}
+
+const Expr *walk_points(Sched *s, const Walk *w) {
+  const Expr *all = ex_int(s, 1);
+  for (uint32_t k = 0; k < w->n; k++) all = ex_mul(s, all, w->extent[k]);
+  return all;
+}
+
+void labels_set(Env *e, Walk *w, const uint32_t *label, const Expr *number) {
+  walk_count(e->s, w, w->n, number);
+  for (uint32_t k = 0; k < w->n; k++) e->label[label[k]] = w->index[k];
+}
 
 const Expr *points_spread(Sched *s, const StagePlan *p, Env *e, int64_t each) {
   const TaskStage *st = p->stage;
-  Walk *w = NEW(s->arena, Walk);
-  const Expr *all = ex_int(s, 1);
-  for (uint32_t k = 0; k < p->n_order; k++) {
-    const Expr *extent = st->bound[p->order[k]];
-    if (k + 1 == p->n_order && each > 1) extent = expr_divide(s->x, extent, ex_int(s, each));
-    walk_add(s, w, st->label[p->order[k]], extent);
-    all = ex_mul(s, all, extent);
-  }
-  Choice c = choose(all);
+  Walk *w = points_walk(s, p);
+  if (each > 1) w->extent[w->n - 1] = expr_divide(s->x, w->extent[w->n - 1], ex_int(s, each));
+  const Expr *all = walk_points(s, w);
+  const Expr *threads = ex_int(s, threads_for(all));
   if (each > 1)
     how_add(s, st, "a thread for %lld neighbours along %s, %lld a block", (long long)each,
-        how_label(st, p->order[p->n_order - 1]), (long long)c.threads);
-  else how_add(s, st, "a thread for each point, %lld a block", (long long)c.threads);
-  const Expr *threads = ex_int(s, c.threads);
+        how_label(st, p->order[p->n_order - 1]), (long long)threads->i);
+  else how_add(s, st, "a thread for each point, %lld a block", (long long)threads->i);
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
   into(s, &for_add(s, block, ex_int(s, 0), ex_div_up(s, all, threads), 1, BIND_GRID)->body);
   into(s, &for_add(s, thread, ex_int(s, 0), threads, 1, BIND_BLOCK)->body);
   const Expr *point = named(s, NULL, "point", ex_add(s, ex_mul(s, var_read(s, block), threads), var_read(s, thread)));
-  if (all->kind != EX_INT || all->i % c.threads) into(s, &if_add(s, expr_op2(s->x, OP_LT, point, all))->body);
-  walk_count(s, w, p->n_order, point);
-  for (uint32_t k = 0; k < p->n_order; k++) e->label[p->order[k]] = w->index[k];
+  if (all->kind != EX_INT || all->i % threads->i) into(s, &if_add(s, expr_op2(s->x, OP_LT, point, all))->body);
+  labels_set(e, w, p->order, point);
   if (each > 1) e->label[p->order[p->n_order - 1]] = ex_mul(s, w->index[p->n_order - 1], ex_int(s, each));
   return point;
 }

@@ -20,9 +20,7 @@ static bool goes_along(const StagePlan *p, uint32_t label) {
 bool rows_along(const Sched *s, const Launch *l) {
   const EinSum *sum = l->first->sum;
   const StagePlan *p = &l->plan;
-  if (sum->reducer == RED_NONE || sum->domain || !p->n_red) return false;
-  for (uint32_t i = l->from + 1; i < l->to; i++)
-    if (s->task->stages.at[i].sum->reducer != RED_NONE) return false;
+  if (!launch_is_one_sum(s, l) || sum->domain || !p->n_red) return false;
   uint32_t last = p->red[p->n_red - 1];
   return p->size[last] >= LEAST && goes_along(p, last);
 }
@@ -190,23 +188,18 @@ bool rows_launch(Sched *s, Launch *l) {
   const EinSum *sum = l->first->sum;
   const StagePlan *p = &l->plan;
   if (!rows_along(s, l)) return false;
-  Choice c = {.threads = threads_for(p->size[p->red[p->n_red - 1]])};
-  how_add(s, l->first, "a block of %lld threads for each point, along %s", (long long)c.threads,
+  int64_t threads = threads_for(p->size[p->red[p->n_red - 1]]);
+  how_add(s, l->first, "a block of %lld threads for each point, along %s", (long long)threads,
       how_label(l->first, p->red[p->n_red - 1]));
-  Walk *w = NEW(s->arena, Walk);
-  const Expr *all = ex_int(s, 1), *zero = ex_int(s, 0);
-  for (uint32_t k = 0; k < p->n_order; k++) {
-    walk_add(s, w, l->first->label[p->order[k]], l->first->bound[p->order[k]]);
-    all = ex_mul(s, all, l->first->bound[p->order[k]]);
-  }
+  Walk *w = points_walk(s, p);
+  const Expr *all = walk_points(s, w), *zero = ex_int(s, 0);
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
   into(s, &for_add(s, block, zero, all, 1, BIND_GRID)->body);
-  RowsShared shared = rows_shared(s, sum, c.threads);
-  into(s, &for_add(s, thread, zero, ex_int(s, c.threads), 1, BIND_BLOCK)->body);
+  RowsShared shared = rows_shared(s, sum, threads);
+  into(s, &for_add(s, thread, zero, ex_int(s, threads), 1, BIND_BLOCK)->body);
   const Expr *t = var_read(s, thread);
-  walk_count(s, w, p->n_order, var_read(s, block));
-  for (uint32_t k = 0; k < p->n_order; k++) l->e->label[p->order[k]] = w->index[k];
-  RowsAt own = rows_part(s, l, t, c.threads, NULL), result = rows_together(s, sum, shared, &own, t, c.threads);
+  labels_set(l->e, w, p->order, var_read(s, block));
+  RowsAt own = rows_part(s, l, t, threads, NULL), result = rows_together(s, sum, shared, &own, t, threads);
   into(s, &if_add(s, expr_op2(s->x, OP_EQ, t, zero))->body);
   launch_finish(s, l, rows_result(s, &result));
   return true;

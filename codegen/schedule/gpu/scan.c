@@ -95,12 +95,8 @@ static bool steps_find(Scan *c) {
 }
 
 static bool is_scan(Scan *c) {
-  const Launch *l = c->l;
-  const EinSum *sum = l->first->sum;
-  if (sum->reducer == RED_NONE || red_is_arg(sum)) return false;
-  for (uint32_t i = l->from + 1; i < l->to; i++)
-    if (c->s->task->stages.at[i].sum->reducer != RED_NONE) return false;
-  return running_find(c->s, &l->plan, &c->run) && steps_find(c);
+  return launch_is_one_sum(c->s, c->l) && !red_is_arg(sum_of(c)) && running_find(c->s, &c->l->plan, &c->run) &&
+      steps_find(c);
 }
 
 /* ---- choices ---------------------------------------------------------------------------------------------- */
@@ -215,8 +211,6 @@ static void along_choose(Scan *c, int64_t steps) {
   if (c->scans->kind == EX_INT) x->beside = power(c->scans->i, x->beside);
 }
 
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Cuts scans into parts if there are too few blocks. */
 static void parts_choose(Scan *c, int64_t steps) {
   Sched *s = c->s;
@@ -298,8 +292,7 @@ static void blocks_open(Scan *c, int64_t groups, bool cut) {
   h->to = cut ? named(s, NULL, "to", ex_min(s, c->steps, ex_add(s, h->from, ex_int(s, x->part)))) : c->steps;
   h->number = part;
   if (!c->label) return;
-  walk_count(s, c->walk, c->walk->n, h->scan);
-  for (uint32_t k = 0; k < c->walk->n; k++) c->l->e->label[c->label[k]] = c->walk->index[k];
+  labels_set(c->l->e, c->walk, c->label, h->scan);
 }
 
 /* Creates the thread's registers, and opens the loop over pieces; *several: there is more than one. Returns where a

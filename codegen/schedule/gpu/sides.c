@@ -20,11 +20,13 @@ Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lane
           .part = TILE_DEEP,
           .down = WARPS_DOWN,
           .across = WARPS_ACROSS},
-      .slot = {.of = NEW_ARRAY(s->arena, SideOf, n + 1),
+      .slot = {.read = NEW_ARRAY(s->arena, const Expr *, n + 1),
+          .of = NEW_ARRAY(s->arena, SideOf, n + 1),
           .shared = NEW_ARRAY(s->arena, uint32_t, n + 1),
           .wide = NEW_ARRAY(s->arena, int64_t, n + 1),
           .next = NEW_ARRAY(s->arena, uint32_t, n + 1)},
       .kept = {.held = NOWHERE}};
+  expr_slot_reads(s->arena, 1, &st->sum->body, t.slot.read);
   for (uint32_t k = 0; k < n; k++) t.slot.next[k] = NOWHERE;
   return t;
 }
@@ -106,20 +108,7 @@ bool tiles_take(Tiles *t) {
 
 /* ---- shared memory ------------------------------------------------------------------------------------- */
 
-typedef struct OneSlot { int64_t slot; const Expr *found; } OneSlot;
-
-static const Expr *leaf_slot(void *env, Exprs *x, const Expr *leaf) {
-  OneSlot *o = env;
-  (void)x;
-  if (leaf->kind == EX_READ && leaf->i == o->slot) o->found = leaf;
-  return leaf;
-}
-
-const Expr *tiles_read(const Tiles *t, uint32_t slot) {
-  OneSlot one = {.slot = slot};
-  expr_map(t->s->x, t->st->sum->body, leaf_slot, &one);
-  return one.found;
-}
+const Expr *tiles_read(const Tiles *t, uint32_t slot) { return t->slot.read[slot]; }
 
 const Expr *tiles_nothing(Sched *s, DType t) {
   return dtype_is_float(t) ? expr_real(s->x, t, 0) : t == DT_BOOL ? expr_bool(s->x, false) : expr_int(s->x, t, 0);
@@ -187,12 +176,8 @@ static void side_fill(Tiles *t, uint32_t slot) {
   bool row = t->slot.of[slot] == OF_ROW, along = tiles_along(t, slot);
   const Side *side = row ? &t->row : &t->lane;
   LoopBody *was = s->body;
-  const Expr *far = ex_int(s, 0), *x = var_read(s, t->thread.x), *y = var_read(s, t->thread.y);
-  if (side_points(t, slot) > 1) { /* a variable with one value would hide that each thread stores to its own elements */
-    uint32_t i = var_new(s, NULL, "i");
-    into(s, &for_add(s, i, far, ex_int(s, side_points(t, slot)), 1, BIND_UNROLL)->body);
-    far = ex_mul(s, var_read(s, i), ex_int(s, TILE_SIDE));
-  }
+  const Expr *x = var_read(s, t->thread.x), *y = var_read(s, t->thread.y),
+             *far = ex_mul(s, unrolled_open(s, "i", side_points(t, slot)), ex_int(s, TILE_SIDE));
   const Expr *point = ex_add(s, along ? y : x, far), *deep = along ? x : y;
   const Expr *number = named(s, NULL, "point", ex_add(s, row ? t->now.row0 : t->now.lane0, point));
   side_say(t, side, number, ex_int(s, 0), 1);
@@ -232,8 +217,7 @@ static const Expr *leaf_tile(void *env, Exprs *x, const Expr *leaf) {
 static const Expr *point_open(
     Tiles *t, const char *name, uint32_t thread, int64_t n, int64_t pack, const Expr **at, const Expr **near) {
   Sched *s = t->s;
-  const Expr *far = ex_int(s, 0);
-  if (n > pack) far = unrolled_open(s, name, n / pack);
+  const Expr *far = unrolled_open(s, name, n / pack);
   *near = unrolled_open(s, name, pack);
   *at = ex_add(s, ex_mul(s, var_read(s, thread), ex_int(s, pack)), ex_mul(s, far, ex_int(s, TILE_SIDE * pack)));
   return ex_add(s, ex_mul(s, far, ex_int(s, pack)), *near);
@@ -243,20 +227,16 @@ static const Expr *point_open(
 static void matrix_points(Tiles *t) {
   const TileShape *shape = &t->shape;
   Sched *s = t->s;
-  uint32_t r = var_new(s, NULL, "r"), far = var_new(s, NULL, "c"), near = var_new(s, NULL, "c");
   int64_t lanes = TILE_SIDE * shape->lanes / shape->across / 4;
-  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, TILE_SIDE * shape->rows / shape->down / 8), 1, BIND_UNROLL)->body);
-  into(s, &for_add(s, far, ex_int(s, 0), ex_int(s, lanes / 2), 1, BIND_UNROLL)->body);
-  into(s, &for_add(s, near, ex_int(s, 0), ex_int(s, 2), 1, BIND_UNROLL)->body);
+  t->now.r = each_open(s, "r", TILE_SIDE * shape->rows / shape->down / 8);
+  const Expr *far = each_open(s, "c", lanes / 2), *near = each_open(s, "c", 2);
   const Expr *lane = expr_op2(s->x, OP_MOD, t->thread.number, ex_int(s, 32)), *four = ex_int(s, 4);
-  t->now.r = var_read(s, r);
   t->now.at_row =
       ex_add(s, ex_add(s, t->thread.warp_row, ex_mul(s, t->now.r, ex_int(s, 8))), expr_op2(s->x, OP_IDIV, lane, four));
-  t->now.at_lane = ex_add(s, ex_add(s, t->thread.warp_lane, ex_mul(s, var_read(s, far), ex_int(s, 8))),
+  t->now.at_lane = ex_add(s, ex_add(s, t->thread.warp_lane, ex_mul(s, far, ex_int(s, 8))),
       ex_mul(s, expr_op2(s->x, OP_MOD, lane, four), ex_int(s, 2)));
-  t->now.row_near = ex_int(s, 0), t->now.lane_near = var_read(s, near);
-  t->now.at = ex_add(
-      s, ex_mul(s, t->now.r, ex_int(s, lanes)), ex_add(s, ex_mul(s, var_read(s, far), ex_int(s, 2)), t->now.lane_near));
+  t->now.row_near = ex_int(s, 0), t->now.lane_near = near;
+  t->now.at = ex_add(s, ex_mul(s, t->now.r, ex_int(s, lanes)), ex_add(s, ex_mul(s, far, ex_int(s, 2)), near));
 }
 
 void tiles_warps(Tiles *t) {
@@ -275,10 +255,10 @@ void tiles_warps(Tiles *t) {
         ex_mul(s, expr_op2(s->x, OP_MOD, warp, across), ex_int(s, TILE_SIDE * shape->lanes / shape->across)));
 }
 
-static uint32_t slot_of(const Tiles *t, SideOf side) {
-  uint32_t k = 0;
-  while (k < t->st->sum->n_slot && t->slot.of[k] != side) k++;
-  return k < t->st->sum->n_slot ? k : NOWHERE;
+uint32_t tiles_slot(const Tiles *t, SideOf side) {
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++)
+    if (t->slot.of[k] == side) return k;
+  return NOWHERE;
 }
 
 static const Expr *matrix_held(const Tiles *t, LoopMatrix *m) {
@@ -305,8 +285,8 @@ void tiles_matrix(Tiles *t, uint32_t acc) {
       .deep = shape->part};
   const Expr *a = t->kept.held != NOWHERE
       ? matrix_held(t, m)
-      : matrix_side(t, slot_of(t, OF_ROW), t->thread.warp_row, &m->row_step, &m->row_deep);
-  const Expr *b = matrix_side(t, slot_of(t, OF_LANE), t->thread.warp_lane, &m->lane_step, &m->lane_deep);
+      : matrix_side(t, tiles_slot(t, OF_ROW), t->thread.warp_row, &m->row_step, &m->row_deep);
+  const Expr *b = matrix_side(t, tiles_slot(t, OF_LANE), t->thread.warp_lane, &m->lane_step, &m->lane_deep);
   matrix_add(t->s, acc, m, a, b);
 }
 
@@ -381,12 +361,7 @@ static void step_made(Tiles *t, uint32_t acc, bool asked) {
   bool whole = tiles_whole(t, t->shape.part);
   int64_t step = !whole || !t->shape.brought ? 1 : !t->kept.other ? step_points(t) : asked ? DEEP_STEP : TILE_DEEP;
   LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), whole ? deep : ex_min(s, deep, left), step, BIND_SEQ)->body);
-  t->now.deep = var_read(s, k);
-  if (step > 1) { /* what is read along the sum is read at once */
-    uint32_t e = var_new(s, NULL, "e");
-    into(s, &for_add(s, e, ex_int(s, 0), ex_int(s, step), 1, BIND_UNROLL)->body);
-    t->now.deep = ex_add(s, t->now.deep, var_read(s, e));
-  }
+  t->now.deep = ex_add(s, var_read(s, k), unrolled_open(s, "e", step)); /* what is along the sum is read at once */
   tiles_points(t);
   if (asked || t->row.n + t->lane.n == 2 || labels_wanted(t, sum->body)) tiles_labels(t);
   t->env->label[t->red] = ex_add(s, t->now.red0, t->now.deep);
@@ -535,9 +510,7 @@ static Walk parts_walk(const Tiles *t) {
 
 const Expr *tiles_parts(const Tiles *t) {
   Walk w = parts_walk(t);
-  const Expr *all = ex_int(t->s, 1);
-  for (uint32_t k = 0; k < w.n; k++) all = ex_mul(t->s, all, w.extent[k]);
-  return all;
+  return walk_points(t->s, &w);
 }
 
 /* Copies a part of the sum to the ring in each turn, and computes the one of ring - 1 turns before. At the barrier that

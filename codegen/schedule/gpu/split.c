@@ -40,8 +40,6 @@ static bool extents_known(Split *t, double *reduced) {
   return points < 1e6 && *reduced < 1e15;
 }
 
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Whether threads with so many neighbours each keep as many elements in flight as enough threads with one each would.
  * The predicate must be the same for all neighbours. */
 static bool each_fits(const Split *t, double reduced, int64_t enough) {
@@ -86,29 +84,15 @@ static bool parts_found(Split *t, double reduced) {
 
 static bool is_split(Split *t) {
   const Launch *l = t->l;
-  const EinSum *sum = l->first->sum;
   double reduced;
-  if (sum->reducer == RED_NONE || sum->domain || !l->plan.n_red || !extents_known(t, &reduced)) return false;
-  for (uint32_t i = l->from + 1; i < l->to; i++)
-    if (t->s->task->stages.at[i].sum->reducer != RED_NONE) return false;
+  if (!launch_is_one_sum(t->s, l) || l->first->sum->domain || !l->plan.n_red || !extents_known(t, &reduced))
+    return false;
   t->along = rows_along(t->s, l);
   t->threads = t->along ? MOST : 1;
   return parts_found(t, reduced);
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------ */
-
-static void walk_outer(Split *t, Walk *w) {
-  const StagePlan *p = &t->l->plan;
-  for (uint32_t k = 0; k < p->n_order; k++)
-    walk_add(t->s, w, t->l->first->label[p->order[k]], t->l->first->bound[p->order[k]]);
-}
-
-static void point_is(Split *t, Walk *w, const Expr *point) {
-  const StagePlan *p = &t->l->plan;
-  walk_count(t->s, w, p->n_order, point);
-  for (uint32_t k = 0; k < p->n_order; k++) t->l->e->label[p->order[k]] = w->index[k];
-}
 
 static RowsAt part_at(Split *t, const Expr *point, const Expr *part) {
   const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, 2);
@@ -131,14 +115,12 @@ static const Expr *blocks_open(Split *t, int64_t blocks, int64_t threads, RowsSh
 /* One block for each part of each point. */
 static void parts_along(Split *t) {
   Sched *s = t->s;
-  Walk *w = NEW(s->arena, Walk);
   const EinSum *sum = t->l->first->sum;
   RowsShared shared;
   const Expr *x, *block = blocks_open(t, t->points * t->parts, t->threads, &shared, &x), *parts = ex_int(s, t->parts),
                  *part = named(s, NULL, "number", expr_op2(s->x, OP_MOD, block, parts)),
                  *point = named(s, NULL, "point", expr_op2(s->x, OP_IDIV, block, parts));
-  walk_outer(t, w);
-  point_is(t, w, point);
+  labels_set(t->l->e, points_walk(s, &t->l->plan), t->l->plan.order, point);
   const Expr *chunk = ex_int(s, t->chunk), *from = named(s, NULL, "from", ex_mul(s, part, chunk));
   RowsCut cut = {t->label, from, ex_add(s, from, chunk)};
   RowsAt own = rows_part(s, t->l, x, t->threads, &cut), all = rows_together(s, sum, shared, &own, x, t->threads),
@@ -173,13 +155,12 @@ static uint32_t part_wide(Split *t, const RowsCut *cut) {
 /* One thread for each part of each point, or of some neighbours; neighbouring threads have neighbouring points. */
 static void parts_across(Split *t) {
   Sched *s = t->s;
-  Walk *w = NEW(s->arena, Walk);
   const StagePlan *p = &t->l->plan;
+  Walk *w = points_walk(s, p);
   int64_t each = t->w.each, groups = t->points / each;
   const Expr *zero = ex_int(s, 0), *all = ex_int(s, groups * t->parts), *threads = ex_int(s, MOST),
              *chunk = ex_int(s, t->chunk), *n = ex_int(s, groups);
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
-  walk_outer(t, w);
   if (each > 1) w->extent[w->n - 1] = expr_divide(s->x, w->extent[w->n - 1], ex_int(s, each));
   into(s, &for_add(s, block, zero, ex_div_up(s, all, threads), 1, BIND_GRID)->body);
   into(s, &for_add(s, thread, zero, threads, 1, BIND_BLOCK)->body);
@@ -187,7 +168,7 @@ static void parts_across(Split *t) {
   if (all->i % MOST) into(s, &if_add(s, expr_op2(s->x, OP_LT, at, all))->body);
   const Expr *point = named(s, NULL, "point", expr_op2(s->x, OP_MOD, at, n)),
              *part = named(s, NULL, "number", expr_op2(s->x, OP_IDIV, at, n));
-  point_is(t, w, point);
+  labels_set(t->l->e, w, p->order, point);
   if (each > 1) t->l->e->label[p->order[p->n_order - 1]] = ex_mul(s, w->index[p->n_order - 1], ex_int(s, each));
   const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk)), *first = ex_mul(s, point, ex_int(s, each));
   RowsCut cut = {t->label, from, ex_add(s, from, chunk)};
@@ -216,15 +197,13 @@ static void parts_by_thread(Split *t) {
 /* One block for each point, which combines its parts. */
 static void parts_combined(Split *t) {
   Sched *s = t->s;
-  Walk *w = NEW(s->arena, Walk);
   const EinSum *sum = t->l->first->sum;
   int64_t n = WARP;
   while (n < MOST && n < t->parts) n *= 2;
   RowsShared shared;
   const Expr *x, *block = blocks_open(t, t->points, n, &shared, &x);
   uint32_t v = var_new(s, NULL, "number");
-  walk_outer(t, w);
-  point_is(t, w, block);
+  labels_set(t->l->e, points_walk(s, &t->l->plan), t->l->plan.order, block);
   RowsAt own = rows_own(s, sum), next = part_at(t, block, var_read(s, v));
   LoopBody *was = into(s, &for_add(s, v, x, ex_int(s, t->parts), n, BIND_SEQ)->body);
   rows_take(s, sum, &own, &next);
@@ -238,13 +217,12 @@ bool split_launch(Sched *s, Launch *l) {
   Split t = {.s = s, .l = l, .w = wide_of(s, l)};
   if (!is_split(&t)) return false;
   LoopBody *was = s->body;
-  Choice c = {.threads = MOST, .parts = t.parts};
   bool few = t.beside && t.parts <= FEW;
   const char *by = t.along ? "block"
       : t.w.each > 1       ? arena_printf(s->arena, "thread for %lld neighbours", (long long)t.w.each)
                            : "thread";
   how_add(s, l->first, "%lld parts of %lld %s for each point, each by a %s, %lld threads a block; then %s",
-      (long long)c.parts, (long long)t.chunk, how_label(l->first, t.label), by, (long long)c.threads,
+      (long long)t.parts, (long long)t.chunk, how_label(l->first, t.label), by, (long long)MOST,
       few ? "a thread for each point over its parts" : "a tree over the parts");
   const Expr *points = ex_int(s, t.points), *parts = ex_int(s, t.parts),
              *dim[] = {t.beside ? parts : points, t.beside ? points : parts};

@@ -99,9 +99,9 @@ static double sum_points(const Tiles *t) {
 static bool is_product(Tiles *t, const Launch *l) {
   const EinSum *sum = t->st->sum;
   const StagePlan *p = &t->plan;
-  if (!tiles_take(t) || p->n_order < 2 || (sum->where && !ex_is_safe(t->env, sum->where))) return false;
-  for (uint32_t i = l->from + 1; i < l->to; i++)
-    if (t->s->task->stages.at[i].sum->reducer != RED_NONE) return false;
+  if (!launch_is_one_sum(t->s, l) || !tiles_take(t) || p->n_order < 2 ||
+      (sum->where && !ex_is_safe(t->env, sum->where)))
+    return false;
   t->red = p->red[p->n_red - 1];
   if (p->size[t->red] < TILE_DEEP / 2 || !sides_found(t)) return false;
   return t->row.size >= TILE_SIDE && t->lane.size >= TILE_SIDE && tiles_bytes(t) <= LOOP_SHARED_PLAIN;
@@ -203,7 +203,7 @@ static const Expr *blocks_open(Tiles *t, int64_t parts) {
   const TaskStage *st = t->st;
   Walk *w = NEW(s->arena, Walk);
   const Expr *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, TILE_SIDE * t->shape.rows),
-             *lanes = ex_int(s, TILE_SIDE * t->shape.lanes), *all = ex_int(s, 1);
+             *lanes = ex_int(s, TILE_SIDE * t->shape.lanes);
   if (parts > 1) walk_add(s, w, NULL, ex_int(s, parts));
   uint32_t first = w->n;
   for (uint32_t k = 0; k < p->n_order; k++)
@@ -211,10 +211,9 @@ static const Expr *blocks_open(Tiles *t, int64_t parts) {
       walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
   walk_add(s, w, NULL, ex_div_up(s, t->row.all, rows));
   walk_add(s, w, NULL, ex_div_up(s, t->lane.all, lanes));
-  for (uint32_t k = 0; k < w->n; k++) all = ex_mul(s, all, w->extent[k]);
   uint32_t block = var_new(s, NULL, "block");
   t->thread.x = var_new(s, NULL, "x"), t->thread.y = var_new(s, NULL, "y");
-  LoopStmt *grid = for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID);
+  LoopStmt *grid = for_add(s, block, ex_int(s, 0), walk_points(s, w), 1, BIND_GRID);
   grid->beside = t->shape.beside;
   into(s, &grid->body);
   tiles_shared(t);
@@ -244,20 +243,16 @@ static const char *side_name(const Tiles *t, const Side *x) {
 
 static void choice_report(const Tiles *t, int64_t parts) {
   const TileShape *shape = &t->shape;
-  Choice c = {.threads = TILE_SIDE,
-      .rows = TILE_SIDE * shape->rows,
-      .tile = TILE_SIDE * shape->lanes,
-      .deep = shape->part,
-      .parts = parts};
+  int64_t rows = TILE_SIDE * shape->rows, lanes = TILE_SIDE * shape->lanes;
   how_add(t->s, t->st, "tiles of %lld %s by %lld %s, %lld %s of each side shared at once, %lld by %lld threads",
-      (long long)c.rows, side_name(t, &t->row), (long long)c.tile, side_name(t, &t->lane), (long long)c.deep,
-      how_label(t->st, t->red), (long long)c.threads, (long long)c.threads);
+      (long long)rows, side_name(t, &t->row), (long long)lanes, side_name(t, &t->lane), (long long)shape->part,
+      how_label(t->st, t->red), (long long)TILE_SIDE, (long long)TILE_SIDE);
   if (shape->matrix)
-    how_add(t->s, t->st, "products by matrix units, %lld by %lld a warp", (long long)c.rows / 2, (long long)c.tile / 4);
+    how_add(t->s, t->st, "products by matrix units, %lld by %lld a warp", (long long)rows / 2, (long long)lanes / 4);
   if (shape->ring == 2) how_add(t->s, t->st, "the next part is copied to shared memory meanwhile");
   else if (shape->ring)
     how_add(t->s, t->st, "the next %lld parts are copied to shared memory meanwhile", (long long)shape->ring - 1);
-  if (c.parts > 1) how_add(t->s, t->st, "the sum is cut into %lld, which another launch adds", (long long)c.parts);
+  if (parts > 1) how_add(t->s, t->st, "the sum is cut into %lld, which another launch adds", (long long)parts);
   if (t->st->sum->where)
     how_add(t->s, t->st,
         "points are asked for the predicate in parts of the sum of which not all is in it; where it bounds %s, "

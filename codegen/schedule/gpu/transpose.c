@@ -88,15 +88,13 @@ typedef struct Spot { const Expr *along, *beside; } Spot;
 
 static Spot spot_open(Transpose *t, int64_t each) {
   Sched *s = t->w.s;
-  const Expr *zero = ex_int(s, 0), *n = ex_int(s, each), *warp = ex_int(s, WARP);
-  uint32_t i = var_new(s, NULL, "i"), k = var_new(s, NULL, "k");
-  into(s, &for_add(s, i, zero, ex_int(s, t->side / WARP), 1, BIND_UNROLL)->body);
-  into(s, &for_add(s, k, zero, ex_int(s, t->side / WARPS / each), 1, BIND_UNROLL)->body);
+  const Expr *n = ex_int(s, each), *warp = ex_int(s, WARP), *i = each_open(s, "i", t->side / WARP),
+             *k = each_open(s, "k", t->side / WARPS / each);
   const Expr *lane = expr_op2(s->x, OP_MOD, t->x, warp), *number = expr_op2(s->x, OP_IDIV, t->x, warp);
   const Expr *along = each > 1 ? ex_mul(s, expr_op2(s->x, OP_IDIV, lane, n), n) : lane;
   const Expr *beside = each > 1 ? ex_add(s, expr_op2(s->x, OP_MOD, t->x, n), ex_mul(s, number, n)) : number;
-  return (Spot){named(s, NULL, "along", ex_add(s, along, ex_mul(s, var_read(s, i), warp))),
-                named(s, NULL, "beside", ex_add(s, beside, ex_mul(s, var_read(s, k), ex_int(s, WARPS * each))))};
+  return (Spot){named(s, NULL, "along", ex_add(s, along, ex_mul(s, i, warp))),
+                named(s, NULL, "beside", ex_add(s, beside, ex_mul(s, k, ex_int(s, WARPS * each))))};
 }
 
 /* Sets the labels to a point of the square, and tests it if squares go beyond the end. */
@@ -168,7 +166,7 @@ static void square_open(Transpose *t) {
   Sched *s = t->w.s;
   const StagePlan *p = &t->w.plan;
   const TaskStage *st = p->stage;
-  const Expr *side = ex_int(s, t->side), *all = ex_int(s, 1);
+  const Expr *side = ex_int(s, t->side);
   const uint32_t last[] = {t->other, t->w.label};
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread"),
            *label = NEW_ARRAY(s->arena, uint32_t, p->n_order + 2);
@@ -177,8 +175,7 @@ static void square_open(Transpose *t) {
     if (p->order[k] != t->other && p->order[k] != t->w.label)
       label[w->n] = p->order[k], walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
   for (uint32_t k = 0; k < 2; k++) walk_add(s, w, st->label[last[k]], ex_div_up(s, st->bound[last[k]], side));
-  for (uint32_t k = 0; k < w->n; k++) all = ex_mul(s, all, w->extent[k]);
-  into(s, &for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID)->body);
+  into(s, &for_add(s, block, ex_int(s, 0), walk_points(s, w), 1, BIND_GRID)->body);
   each_turned(t, square_new);
   into(s, &for_add(s, thread, ex_int(s, 0), ex_int(s, THREADS), 1, BIND_BLOCK)->body);
   walk_count(s, w, w->n, var_read(s, block));

@@ -13,6 +13,11 @@ enum { REGISTERS = 96, ALL = 65536, OTHER = 32 };
 /* The first stage that reads it, its slot, the read, how often it is read, and its place. */
 typedef struct RowRead { const TaskStage *stage; TaskSlot slot; const Expr *read; uint32_t times, place; } RowRead;
 
+typedef struct Choice {
+  int64_t threads, rows;     /* of a row; rows of a block */
+  int64_t each;              /* points of a row in a thread's registers; 0: it loops over them */
+} Choice;
+
 typedef struct Rows {
   Sched *s;
   uint32_t from, to;         /* stages */
@@ -222,9 +227,7 @@ static void points_open(Rows *r, Env *e) {
   const Expr *at;
   Walk *w = NEW(s->arena, Walk);
   if (r->choice.each) {
-    uint32_t i = var_new(s, NULL, "i");
-    into(s, &for_add(s, i, ex_int(s, 0), ex_int(s, r->choice.each), 1, BIND_UNROLL)->body);
-    r->mine = var_read(s, i);
+    r->mine = each_open(s, "i", r->choice.each);
     at = named(s, r->n_row == 1 ? r->along->label[r->n_outer] : NULL, "at",
         ex_add(s, r->thread, ex_mul(s, r->mine, ex_int(s, r->choice.threads))));
     if (r->points->i % r->choice.threads) into(s, &if_add(s, expr_op2(s->x, OP_LT, at, r->points))->body);

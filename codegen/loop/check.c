@@ -342,10 +342,22 @@ static void check_wide_side(Check *c, const LoopPlace *x, uint32_t n, const Expr
         name_of(x));
 }
 
+/* The place that e reads; NULL: e is no read of a place. */
+static const LoopPlace *place_read_by(const Check *c, const Expr *e) {
+  return e && e->kind == EX_READ && e->i >= 0 && e->i < c->k->places.len ? &c->k->places.at[e->i] : NULL;
+}
+
+/* verb, what: for messages. */
+static void check_indices(Check *c, const LoopStmt *s, const LoopPlace *x, const char *verb, const char *what) {
+  if (s->n_at != x->rank || (s->n_at && !s->at))
+    fail(c, "%s has rank %u and is %s with %u indices", name_of(x), x->rank, verb, s->n_at);
+  else
+    for (uint32_t i = 0; i < s->n_at; i++) check_value(c, what, s->at[i], DT_I64);
+}
+
 static void check_wide(Check *c, const LoopStmt *s, const LoopPlace *x) {
   const Expr *v = s->value;
-  const LoopPlace *from =
-      v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len ? &c->k->places.at[v->i] : NULL;
+  const LoopPlace *from = place_read_by(c, v);
   int64_t bytes = s->wide * dtype_size(x->dtype);
   if (!from || s->n_at != x->rank) {
     fail(c, "what is stored to %s, several neighbours at once, is read from nowhere", name_of(x));
@@ -367,10 +379,7 @@ static void check_store(Check *c, const LoopStmt *s) {
   PlaceState state = c->place[s->place];
   check_value(c, "what is stored", s->value, x->dtype);
   if (s->wide) check_wide(c, s, x);
-  if (s->n_at != x->rank || (s->n_at && !s->at))
-    fail(c, "%s has rank %u and is stored to with %u indices", name_of(x), x->rank, s->n_at);
-  else
-    for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of a store", s->at[i], DT_I64);
+  check_indices(c, s, x, "stored to", "an index of a store");
   if (x->space == SPACE_BUFFER && !x->written) fail(c, "%s is stored to and not written", name_of(x));
   if (x->space != SPACE_BUFFER && state != OPEN_VAR)
     fail(c, "%s is stored to %s", name_of(x), state == OPEN_LET ? "and keeps one value" : "where it is not there");
@@ -379,10 +388,8 @@ static void check_store(Check *c, const LoopStmt *s) {
 /* Checks that it goes from a buffer to a shared array. */
 static void check_copy(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
-  const Expr *v = s->value;
+  const LoopPlace *from = place_read_by(c, s->value);
   if (!x) return;
-  const LoopPlace *from =
-      v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len ? &c->k->places.at[v->i] : NULL;
   check_store(c, s);
   if (x->space != SPACE_SHARED || !from || from->space != SPACE_BUFFER)
     fail(c, "what is copied to %s does not go from a buffer to a shared array", name_of(x));
@@ -420,10 +427,7 @@ static void check_fetch(Check *c, const LoopStmt *s) {
   if (x->space != SPACE_BUFFER) fail(c, "%s is no buffer and is fetched", name_of(x));
   if (s->step && s->step != FETCH_SECOND)
     fail(c, "%s is fetched to another cache than the nearest or the second", name_of(x));
-  if (s->n_at != x->rank || (s->n_at && !s->at))
-    fail(c, "%s has rank %u and is fetched with %u indices", name_of(x), x->rank, s->n_at);
-  else
-    for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of what is fetched", s->at[i], DT_I64);
+  check_indices(c, s, x, "fetched", "an index of what is fetched");
 }
 
 /* Checks that it streams from one of the kernel's own arrays, whose elements are as in the buffer. */
@@ -435,15 +439,13 @@ static void check_stream(Check *c, const LoopStmt *s) {
   check_value(c, "what is streamed", v, x->dtype);
   if (x->space != SPACE_BUFFER) fail(c, "%s is no buffer and is streamed to", name_of(x));
   if (x->space == SPACE_BUFFER && !x->written) fail(c, "%s is streamed to and not written", name_of(x));
-  if (!x->rank || s->n_at != x->rank || !s->at)
-    fail(c, "%s has rank %u and is streamed to with %u indices", name_of(x), x->rank, s->n_at);
-  else
-    for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of a stream", s->at[i], DT_I64);
+  if (!x->rank) fail(c, "%s has no rank and is streamed to", name_of(x));
+  check_indices(c, s, x, "streamed to", "an index of a stream");
   if (s->step < 1 || s->step > x->rank)
     fail(c, "%s has rank %u and is streamed to over %lld axes", name_of(x), x->rank, (long long)s->step);
-  bool array = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len && v->n &&
-      c->k->places.at[v->i].space != SPACE_BUFFER;
-  if (!array) fail(c, "what is streamed to %s is no array of the kernel's own", name_of(x));
+  const LoopPlace *from = place_read_by(c, v);
+  if (!from || !v->n || from->space == SPACE_BUFFER)
+    fail(c, "what is streamed to %s is no array of the kernel's own", name_of(x));
   if (!loop_lies_alike(x->dtype))
     fail(c, "%s is streamed to, and %s lies otherwise in arrays", name_of(x), check_dtype_name(x->dtype));
 }
@@ -451,7 +453,7 @@ static void check_stream(Check *c, const LoopStmt *s) {
 /* Checks that a side is a shared array of rank 1, with strides that matrix units can read. */
 static const LoopPlace *check_side(Check *c, const Expr *e, int64_t step, int64_t deep, bool halves) {
   check_value(c, "a side of a matrix", e, DTYPES);
-  const LoopPlace *x = e && e->kind == EX_READ && e->i >= 0 && e->i < c->k->places.len ? &c->k->places.at[e->i] : NULL;
+  const LoopPlace *x = place_read_by(c, e);
   if (!x || x->space != SPACE_SHARED || x->rank != 1) {
     fail(c, "a side of a matrix is no shared array of rank 1");
     return NULL;
@@ -467,7 +469,7 @@ static const LoopPlace *check_side(Check *c, const Expr *e, int64_t step, int64_
 static const LoopPlace *check_held(Check *c, const LoopStmt *s) {
   const Expr *e = s->value;
   check_value(c, "a side of a matrix", e, DTYPES);
-  const LoopPlace *x = e && e->kind == EX_READ && e->i >= 0 && e->i < c->k->places.len ? &c->k->places.at[e->i] : NULL;
+  const LoopPlace *x = place_read_by(c, e);
   bool array = x && (x->space == SPACE_REGISTER || x->space == SPACE_STACK) && x->rank == 1 && e->n == 1 &&
       expr_is_int(e->arg[0], 0) && x->dim[0]->kind == EX_INT &&
       x->dim[0]->i == s->matrix->rows / 8 * (s->matrix->deep / 4);
@@ -520,10 +522,7 @@ static void check_product(Check *c, const LoopStmt *s) {
   if (!x) return;
   bool well = product_opens(c, s);
   check_value(c, "what a product sums up", s->value, DTYPES);
-  if (s->n_at != x->rank || (s->n_at && !s->at))
-    fail(c, "%s has rank %u and is stored to with %u indices", name_of(x), x->rank, s->n_at);
-  else
-    for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of a product's result", s->at[i], DT_I64);
+  check_indices(c, s, x, "stored to", "an index of a product's result");
   if (x->space == SPACE_BUFFER && !x->written) fail(c, "%s is stored to and not written", name_of(x));
   if (well && c->c.ok && !loop_product(c->p->tasks->exprs, c->k, s, &of, &why))
     fail(c, "%s is no product that a library has: %s", name_of(x), why);
@@ -532,23 +531,15 @@ static void check_product(Check *c, const LoopStmt *s) {
   check_block(c, &s->other);
 }
 
-static bool is_buffer(const Check *c, int64_t place) {
-  return place >= 0 && place < c->k->places.len && c->k->places.at[place].space == SPACE_BUFFER;
-}
-
-static bool is_registers(const Check *c, int64_t place) {
-  return place >= 0 && place < c->k->places.len && c->k->places.at[place].space == SPACE_REGISTER &&
-      c->k->places.at[place].rank == 1;
-}
+static bool is_registers(const LoopPlace *x) { return x->space == SPACE_REGISTER && x->rank == 1; }
 
 /* Checks that it goes from a buffer to an array of registers, or back: a power of two of aligned neighbours. */
 static void check_group(Check *c, const LoopStmt *s) {
-  const LoopPlace *x = place_at(c, s);
   const Expr *v = s->value;
+  const LoopPlace *x = place_at(c, s), *from = place_read_by(c, v);
   if (!x) return;
   bool stores = x->space == SPACE_BUFFER,
-       well = v && v->kind == EX_READ && v->n &&
-      (stores ? is_registers(c, v->i) : is_buffer(c, v->i) && is_registers(c, s->place));
+       well = from && v->n && (stores ? is_registers(from) : from->space == SPACE_BUFFER && is_registers(x));
   check_value(c, "what is grouped", v, x->dtype);
   for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of what is grouped", s->at[i], DT_I64);
   if (!well || s->n_at != (stores ? x->rank : 0) || (stores && !expr_is_int(v->arg[0], 0))) {
@@ -557,7 +548,7 @@ static void check_group(Check *c, const LoopStmt *s) {
         "a buffer");
     return;
   }
-  const LoopPlace *buffer = stores ? x : &c->k->places.at[v->i], *array = stores ? &c->k->places.at[v->i] : x;
+  const LoopPlace *buffer = stores ? x : from, *array = stores ? from : x;
   const Expr *last = stores ? s->at[s->n_at - 1] : v->arg[v->n - 1], *dim = buffer->dim[buffer->rank - 1];
   int64_t n = array->dim[0]->i;
   if (n < 2 || n & (n - 1) || n * dtype_size(x->dtype) > LOOP_WIDEST)
@@ -628,8 +619,8 @@ static void check_body(Check *c, const LoopBody *body) {
 
 /* ---- kernels ------------------------------------------------------------------------------------ */
 
-/* Checks that its task exists and that no other kernel has it. */
-/* met NULL: a kernel for narrow registers, beside another one. */
+/* Checks that its task exists and that no other kernel has it. met NULL: a kernel for narrow registers, beside another
+ * one. */
 static void check_task(Check *c, const LoopKernel *k, Map *met) {
   const void *key = (const void *)((uintptr_t)k->task + 1);
   uintptr_t depth = (uintptr_t)map_find(&c->tasks, key);

@@ -17,13 +17,6 @@ static const Expr *work_of(Sched *s) {
   return all;
 }
 
-/* Whether all stages after the first are maps at its labels. */
-static bool goes_on(const Task *k) {
-  for (uint32_t i = 0; i < k->stages.len; i++)
-    if (k->stages.at[i].sum->n_out != k->n_outer || (i > 0 && k->stages.at[i].sum->reducer != RED_NONE)) return false;
-  return k->stages.len > 1 && k->stages.at[0].sum->reducer != RED_NONE;
-}
-
 static void alone(Sched *s, const TaskStage *st) {
   Env e = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, st->sum->n_out + st->sum->n_red + 1)};
   stage_loops(s, st, &e, true);
@@ -31,7 +24,7 @@ static void alone(Sched *s, const TaskStage *st) {
 
 static void stages(Sched *s) {
   LoopBody *was = s->body;
-  s->follow.goes_on = !s->follow.in_turn && goes_on(s->task);
+  s->follow.goes_on = !s->follow.in_turn && task_is_continued(s->task);
   s->follow.from = 0, s->follow.then = 1;
   s->outer = 0;
   if (s->follow.in_turn)

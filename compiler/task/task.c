@@ -31,6 +31,12 @@ const char *task_move_word(TaskMove m) {
   return (unsigned)m < TASK_MOVES ? move_word[m] : "move";
 }
 
+bool task_is_continued(const Task *k) {
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    if (k->stages.at[i].sum->n_out != k->n_outer || (i > 0 && k->stages.at[i].sum->reducer != RED_NONE)) return false;
+  return k->stages.len > 1 && k->stages.at[0].sum->reducer != RED_NONE;
+}
+
 bool task_moves_places(const Task *k) {
   return k->kind == TASK_MOVE && reducer_is_arg(k->reducer);
 }

@@ -162,6 +162,9 @@ bool stage_reads_stage(const TaskStage *s, uint32_t stage);
 bool expr_reads_stage(const TaskStage *s, const Expr *e, uint32_t stage);
 bool task_reads_stage(const Task *k, uint32_t stage, uint32_t from, uint32_t to);
 
+/* Whether the first stage reduces, and all later ones are maps at each of its points that continue from its value. */
+bool task_is_continued(const Task *k);
+
 /* The name of the site's place along an axis: at0, at1, ... No size in a mesh's graph may have such a name. */
 Str task_axis(const TaskGraph *t, uint32_t axis);
 

@@ -603,20 +603,12 @@ static const Expr *leaf_chosen(void *env, Exprs *x, const Expr *e) {
   return e->kind == EX_OP && e->op == OP_SELECT && e->arg[0] == holds ? e->arg[1] : e;
 }
 
-/* Whether all later stages are maps that continue from the value of the first at each of its points, and are computed
- * at all of them. */
-static bool is_continued(const Task *k) {
-  for (uint32_t i = 0; i < k->stages.len; i++)
-    if (k->stages.at[i].sum->n_out != k->n_outer || (i > 0 && k->stages.at[i].sum->reducer != RED_NONE)) return false;
-  return k->stages.len > 1 && k->stages.at[0].sum->reducer != RED_NONE;
-}
-
 /* The same for a map that has a value of interest only where a condition holds, if nobody reads it elsewhere. */
 static void keep_chosen(Fuse *f, Task *k, uint32_t number) {
   TaskStage *s = &k->stages.at[number];
   const Expr *body = s->sum->body, *holds = body->kind == EX_OP && body->op == OP_SELECT ? body->arg[0] : NULL;
   if (!holds || s->buffer >= 0 || s->sum->reducer != RED_NONE || s->sum->domain || (holds->has & HAS_READ)) return;
-  if (is_continued(k)) return;
+  if (task_is_continued(k)) return;
   for (uint32_t j = number + 1; j < k->stages.len; j++) {
     Admitted a = {.f = f, .st = &k->stages.at[j], .stage = number, .asks = holds};
     if (!stage_asks_so(&a)) return;

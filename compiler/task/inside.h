@@ -15,7 +15,7 @@ void task_results(TaskGraph *t);
  * operations over the same rows. Before lifetimes. */
 void task_fuse(TaskGraph *t);
 /* Make tasks use buffer to[b] instead of b; drop unused buffers and renumber the others (fuse.c). */
-void task_buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to);
+void task_buffers_rename(TaskGraph *t, Tasks *list, uint32_t *to);
 void task_buffers_drop(TaskGraph *t);
 /* Of a kernel: makes what is kept only where it is asked for; and whether its rows can be taken in blocks (fuse.c). */
 void kernel_keep_asked(TaskGraph *t, Task *k);

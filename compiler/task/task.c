@@ -151,19 +151,42 @@ bool task_fetched(const Tasks *list, uint32_t buffer) {
   return false;
 }
 
+/* ---- the buffers of tasks ------------------------------------------------------------------------- */
+
+/* buffer: -1: there is none. */
+static void use_perhaps(int32_t *buffer, bool write, TaskUse *f, void *env) {
+  if (*buffer >= 0) f(env, (uint32_t *)buffer, write);
+}
+
+void task_uses(Task *k, TaskUse *f, void *env) {
+  vec_each(TaskStage, s, k->stages) {
+    for (uint32_t j = 0; j < s->sum->n_slot; j++)
+      if (!s->slot[j].kept) f(env, &s->slot[j].index, false);
+    use_perhaps(&s->buffer, true, f, env);
+  }
+  if (!task_has_stages(k)) f(env, &k->buffer, k->kind == TASK_ZERO || k->kind == TASK_MOVE);
+  if (k->kind == TASK_MOVE) f(env, &k->from, false);
+  if (task_moves_places(k)) {
+    f(env, &k->place_from, false);
+    f(env, &k->place_to, true);
+  }
+  use_perhaps(&k->turns, true, f, env);
+  vec_each(TaskExchange, x, k->exchange) {
+    f(env, &x->now, true);
+    f(env, &x->next, true);
+  }
+  use_perhaps(&k->stop, false, f, env);
+}
+
+static void use_mark(void *env, uint32_t *buffer, bool write) {
+  bool *used = env;
+  (void)write;
+  used[*buffer] = true;
+}
+
 void task_buffers_used(const Tasks *list, bool *used) {
-  vec_each_of(const Task, k, *list) {
-    if (!task_has_stages(k)) used[k->buffer] = true;
-    if (k->kind == TASK_MOVE) used[k->from] = true;
-    if (task_moves_places(k)) used[k->place_from] = used[k->place_to] = true;
-    if (k->stop >= 0) used[k->stop] = true;
-    if (k->turns >= 0) used[k->turns] = true;
-    for (uint32_t j = 0; j < k->exchange.len; j++) used[k->exchange.at[j].now] = used[k->exchange.at[j].next] = true;
-    vec_each(const TaskStage, s, k->stages) {
-      if (s->buffer >= 0) used[s->buffer] = true;
-      for (uint32_t m = 0; m < s->sum->n_slot; m++)
-        if (!s->slot[m].kept) used[s->slot[m].index] = true;
-    }
+  vec_each_of(Task, k, *list) {
+    task_uses(k, use_mark, used);
     task_buffers_used(&k->body, used);
   }
 }

@@ -211,9 +211,13 @@ const Expr *task_turns(const TaskGraph *t, const Task *repeat);
 /* The same, over dims and the turn counters of enclosing repeats. */
 const Expr *task_turns_within(const TaskGraph *t, const Task *repeat);
 
+/* Calls f for each of the task's fields that is the number of a buffer which it reads or (write) stores to; not for
+ * tasks in a repeat, nor for the input of a default. */
+typedef void TaskUse(void *env, uint32_t *buffer, bool write);
+void task_uses(Task *k, TaskUse *f, void *env);
 /* Marks the buffers that tasks store to or read; the others are arrays inside a kernel that all its threads share. */
-/* task_equation prints one stage as an equation for people: "T[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]" */
 void task_buffers_used(const Tasks *list, bool *used);
+/* Prints one stage as an equation for people: "T[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]" */
 void task_equation(Buf *out, const TaskGraph *t, const Task *kernel, uint32_t stage);
 
 #endif

@@ -25,7 +25,7 @@ enum {
 typedef struct BufferUse {      /* of a buffer */
   Task *maker;               /* the only kernel that writes it; NULL: none, or several tasks */
   uint32_t makers, readers;  /* tasks */
-  bool pinned;               /* a repeat, an assert, a default or a zero uses it */
+  bool pinned;               /* a task other than a kernel uses it */
   uint32_t last_reader;      /* scratch: 1 + the number of the last counted task */
 } BufferUse;
 
@@ -39,14 +39,10 @@ typedef struct Fuse {
 
 /* ---- facts ------------------------------------------------------------------------------------------ */
 
-static void pin(Fuse *f, int32_t buffer) {
-  if (buffer >= 0) f->of[buffer].pinned = true;
-}
-
-/* Others read what a fetch reads, and its result is not made here. */
-static void pin_fetch(Fuse *f, const TaskStage *s) {
-  for (uint32_t j = 0; j < s->sum->n_slot; j++) pin(f, (int32_t)s->slot[j].index);
-  pin(f, s->buffer);
+static void use_pin(void *env, uint32_t *buffer, bool write) {
+  Fuse *f = env;
+  (void)write;
+  f->of[*buffer].pinned = true;
 }
 
 static void fact_kernel(Fuse *f, Task *k) {
@@ -66,20 +62,8 @@ static void fact_kernel(Fuse *f, Task *k) {
 
 static void facts_list(Fuse *f, const Tasks *list) {
   vec_each_of(Task, k, *list) {
-    if (k->kind == TASK_KERNEL) {
-      fact_kernel(f, k);
-      continue;
-    }
-    if (k->kind == TASK_FETCH) pin_fetch(f, &k->stages.at[0]);
-    else pin(f, (int32_t)k->buffer);
-    if (k->kind == TASK_MOVE) pin(f, (int32_t)k->from);
-    if (task_moves_places(k)) pin(f, (int32_t)k->place_from), pin(f, (int32_t)k->place_to);
-    pin(f, k->stop);
-    pin(f, k->turns);
-    for (uint32_t j = 0; j < k->exchange.len; j++) {
-      pin(f, (int32_t)k->exchange.at[j].now);
-      pin(f, (int32_t)k->exchange.at[j].next);
-    }
+    if (k->kind == TASK_KERNEL) fact_kernel(f, k);
+    else task_uses(k, use_pin, f);
     facts_list(f, &k->body);
   }
 }
@@ -685,27 +669,17 @@ static uint32_t number(Tasks *list, uint32_t n) {
   return n;
 }
 
-/* Removes unused buffers and renumbers the others. */
-static void buffer_to(const uint32_t *to, int32_t *b) {
-  if (*b >= 0) *b = (int32_t)to[*b];
+static void use_rename(void *env, uint32_t *buffer, bool write) {
+  const uint32_t *to = env;
+  (void)write;
+  *buffer = to[*buffer];
 }
 
-void task_buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
+void task_buffers_rename(TaskGraph *t, Tasks *list, uint32_t *to) {
   vec_each_of(Task, k, *list) {
-    if (!task_has_stages(k)) k->buffer = to[k->buffer];
-    if (k->kind == TASK_MOVE) k->from = to[k->from];
-    if (task_moves_places(k)) k->place_from = to[k->place_from], k->place_to = to[k->place_to];
-    buffer_to(to, &k->stop);
-    buffer_to(to, &k->turns);
-    for (uint32_t j = 0; j < k->exchange.len; j++)
-      k->exchange.at[j] = (TaskExchange){to[k->exchange.at[j].now], to[k->exchange.at[j].next]};
-    vec_each(TaskStage, s, k->stages) {
-      TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, s->sum->n_slot + 1); /* it may be shared with a graph's node */
-      for (uint32_t m = 0; m < s->sum->n_slot; m++)
-        slot[m] = s->slot[m].kept ? s->slot[m] : (TaskSlot){false, to[s->slot[m].index]};
-      s->slot = slot;
-      buffer_to(to, &s->buffer);
-    }
+    vec_each(TaskStage, s, k->stages) /* slots may be shared with a graph's node */
+      s->slot = arena_copy(t->arena, s->slot, s->sum->n_slot * sizeof *s->slot);
+    task_uses(k, use_rename, to);
     task_buffers_rename(t, &k->body, to);
   }
 }

@@ -77,23 +77,16 @@ static void rename_all(const Copies *c, Tasks *list) {
   }
 }
 
-static void uses_count(const Copies *c, const Task *k) {
-  if (k->kind == TASK_ZERO || k->kind == TASK_MOVE) c->writers[k->buffer]++;
-  else if (!task_has_stages(k)) c->readers[k->buffer]++;
-  if (k->kind == TASK_MOVE) c->readers[k->from]++;
-  if (task_moves_places(k)) c->readers[k->place_from]++, c->writers[k->place_to]++;
-  if (k->turns >= 0) c->writers[k->turns]++;
-  if (k->stop >= 0) c->readers[k->stop]++;
-  for (uint32_t j = 0; j < k->exchange.len; j++)
-    c->writers[k->exchange.at[j].now]++, c->writers[k->exchange.at[j].next]++;
-  vec_each(const TaskStage, s, k->stages) {
-    if (s->buffer >= 0) c->writers[s->buffer]++;
-    for (uint32_t m = 0; m < s->sum->n_slot; m++) {
-      if (s->slot[m].kept) continue;
-      c->readers[s->slot[m].index]++;
-      c->fixed[s->slot[m].index] |= s->sum->by != NULL;
-    }
-  }
+static void use_count(void *env, uint32_t *buffer, bool write) {
+  const Copies *c = env;
+  (write ? c->writers : c->readers)[*buffer]++;
+}
+
+static void uses_count(Copies *c, Task *k) {
+  task_uses(k, use_count, c);
+  vec_each(const TaskStage, s, k->stages)
+    for (uint32_t m = 0; s->sum->by && m < s->sum->n_slot; m++)
+      if (!s->slot[m].kept) c->fixed[s->slot[m].index] = true;
   for (uint32_t i = 0; i < k->body.len; i++) uses_count(c, k->body.at[i]);
 }
 

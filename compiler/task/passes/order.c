@@ -75,29 +75,14 @@ typedef struct Order {
 
 /* ---- which list owns which buffer ----------------------------------------------------------------------- */
 
-typedef void OrderUse(Order *o, void *env, uint32_t buffer, bool write);
-
-static void stage_uses(Order *o, const TaskStage *s, OrderUse *f, void *env) {
-  for (uint32_t j = 0; j < s->sum->n_slot; j++)
-    if (!s->slot[j].kept) f(o, env, s->slot[j].index, false);
-  if (s->buffer >= 0) f(o, env, (uint32_t)s->buffer, true);
-}
-
 /* Visits the buffers that the task itself uses, but not those used in a repeat's list. */
-static void own_uses(Order *o, const Task *k, OrderUse *f, void *env) {
-  for (uint32_t i = 0; i < k->stages.len; i++) stage_uses(o, &k->stages.at[i], f, env);
-  if (!task_has_stages(k)) f(o, env, k->buffer, k->kind == TASK_ZERO);
-  if (k->kind == TASK_DEFAULT) f(o, env, o->t->inputs.at[k->argument].buffer, true);
-  if (k->turns >= 0) f(o, env, (uint32_t)k->turns, true);
-  for (uint32_t i = 0; i < k->exchange.len; i++) {
-    f(o, env, k->exchange.at[i].now, true);
-    f(o, env, k->exchange.at[i].next, true);
-  }
+static void own_uses(Order *o, Task *k, TaskUse *f, void *env) {
+  task_uses(k, f, env);
+  if (k->kind == TASK_DEFAULT) f(env, &o->t->inputs.at[k->argument].buffer, true);
 }
 
-static void all_uses(Order *o, const Task *k, OrderUse *f, void *env) {
+static void all_uses(Order *o, Task *k, TaskUse *f, void *env) {
   own_uses(o, k, f, env);
-  if (k->stop >= 0) f(o, env, (uint32_t)k->stop, false);
   for (uint32_t i = 0; i < k->body.len; i++) all_uses(o, k->body.at[i], f, env);
 }
 
@@ -119,8 +104,14 @@ static void unite_list(Order *o, const Tasks *list) {
   }
 }
 
-static void use_owner(Order *o, void *env, uint32_t buffer, bool write) {
-  uint32_t a = *(uint32_t *)env, *b = &o->owner[as(o, buffer)];
+/* The task whose uses these are, and the lists around it and in it. */
+typedef struct Owned { Order *o; const Task *task; uint32_t around, inside; } Owned;
+
+/* A stop is tested inside. */
+static void use_owner(void *env, uint32_t *buffer, bool write) {
+  const Owned *x = env;
+  Order *o = x->o;
+  uint32_t a = buffer == (const void *)&x->task->stop ? x->inside : x->around, *b = &o->owner[as(o, *buffer)];
   (void)write;
   if (!*b) *b = a + 1;
   uint32_t c = *b - 1;
@@ -136,11 +127,10 @@ static void owners_find(Order *o, const Tasks *list, uint32_t parent, uint32_t d
   uint32_t me = o->parent.len;
   vec_push(o->arena, o->parent, parent);
   vec_push(o->arena, o->depth, depth);
-  vec_each_of(const Task, k, *list) {
-    uint32_t inside = o->parent.len;
-    own_uses(o, k, use_owner, &me);
+  vec_each_of(Task, k, *list) {
+    Owned x = {o, k, me, o->parent.len};
     if (k->kind == TASK_REPEAT) owners_find(o, &k->body, me, depth + 1);
-    if (k->stop >= 0) use_owner(o, &inside, (uint32_t)k->stop, false);
+    own_uses(o, k, use_owner, &x);
   }
 }
 
@@ -165,7 +155,7 @@ static void bytes_find(Order *o) {
 
 /* ---- a list as steps ------------------------------------------------------------------------------------ */
 
-typedef struct At { Region *r; uint32_t list, step; } At;
+typedef struct At { Order *o; Region *r; uint32_t list, step; } At;
 
 static void edge(Region *r, int32_t from, uint32_t to) {
   if (from < 0 || (uint32_t)from == to) return;
@@ -174,8 +164,8 @@ static void edge(Region *r, int32_t from, uint32_t to) {
 }
 
 /* Orders the step after the buffer's last writer and, if it writes the buffer, after all readers since. */
-static void use_order(Order *o, At *at, uint32_t buffer, bool write) {
-  Use *u = &o->use[buffer];
+static void use_order(At *at, uint32_t buffer, bool write) {
+  Use *u = &at->o->use[buffer];
   if (u->stamp != at->list) *u = (Use){.stamp = at->list, .writer = -1};
   edge(at->r, u->writer, at->step);
   for (uint32_t i = 0; write && i < u->readers.len; i++) edge(at->r, (int32_t)u->readers.at[i], at->step);
@@ -183,7 +173,8 @@ static void use_order(Order *o, At *at, uint32_t buffer, bool write) {
   else if (!u->readers.len || vec_last(u->readers) != at->step) vec_push(at->r->arena, u->readers, at->step);
 }
 
-static void use_memory(Order *o, At *at, uint32_t buffer) {
+static void use_memory(At *at, uint32_t buffer) {
+  Order *o = at->o;
   uint32_t b = as(o, buffer);
   Region *r = at->r;
   if (o->owner[b] != at->list || !o->bytes[b]) return;
@@ -199,9 +190,9 @@ static void use_memory(Order *o, At *at, uint32_t buffer) {
   vec_push(r->arena, r->memory.at[o->counted[b]].users, at->step);
 }
 
-static void use_note(Order *o, void *env, uint32_t buffer, bool write) {
-  use_order(o, env, buffer, write);
-  use_memory(o, env, buffer);
+static void use_note(void *env, uint32_t *buffer, bool write) {
+  use_order(env, *buffer, write);
+  use_memory(env, *buffer);
 }
 
 static bool may_fail(TaskGraph *t, const Task *k) {
@@ -216,7 +207,7 @@ static Region *region_new(Order *o, Arena *a, const Tasks *list, uint32_t number
   r->step = NEW_ARRAY(a, Step, r->n + 1);
   int32_t failing = -1;
   for (uint32_t i = 0; i < r->n; i++) {
-    At at = {r, number, i};
+    At at = {o, r, number, i};
     r->step[i].inner = inner[i];
     all_uses(o, list->at[i], use_note, &at);
     if (!may_fail(o->t, list->at[i])) continue;

@@ -111,6 +111,9 @@ const TaskStage *kernel_copies(const Task *k);
 /* Whether they have the same shape. A copy may leave out what lies beyond its own extents, so one may hold more than
  * the other. On a mesh, both must be at the same sites and be the same block. */
 bool buffers_alike(const TaskBuffer *a, const TaskBuffer *b);
+/* The range of a sum of labels of known extents, and numbers: both included. Returns false for anything else. */
+typedef struct StageReach { int64_t low, high; } StageReach;
+bool stage_reach(const TaskStage *s, const Expr *e, StageReach *out);
 /* Whether all reads of `buffer` by s have one output label of s as their index axis[k] (axis NULL: k), for each k <
  * rank. Sets label[k]. */
 bool stage_reads_at_labels(

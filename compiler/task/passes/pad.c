@@ -21,13 +21,11 @@ enum {
   RANK_MOST = 16
 };
 
-typedef struct Reach { int64_t low, high; } Reach; /* both included */
-
 typedef struct Pad {         /* a map, and a buffer that it reads */
   TaskGraph *t;
   TaskStage *stage;
   uint32_t buffer;
-  Reach reach[RANK_MOST];    /* by axis, of all reads and of the buffer's own elements */
+  StageReach reach[RANK_MOST]; /* by axis, of all reads and of the buffer's own elements */
   bool ok, row;              /* all reads are plain; one leaves the buffer along the row */
   uint32_t beyond;           /* reads that may leave it */
   const Expr *fill;          /* the value beyond the border; NULL: not known yet */
@@ -37,25 +35,14 @@ static const TaskBuffer *buffer_of(const Pad *p) { return &p->t->buffers.at[p->b
 
 /* ---- what is read ------------------------------------------------------------------------------------------ */
 
-/* The range of a sum of labels of known extents, and numbers. */
-static bool reach_of(const TaskStage *st, const Expr *e, Reach *out) {
-  Reach a, b;
-  if (e->kind == EX_INT) return *out = (Reach){e->i, e->i}, true;
-  if (e->kind == EX_LABEL) return *out = (Reach){0, st->bound[e->i]->i - 1}, st->bound[e->i]->kind == EX_INT;
-  if (!is_op(e, OP_ADD) && !is_op(e, OP_SUB)) return false;
-  if (!reach_of(st, e->arg[0], &a) || !reach_of(st, e->arg[1], &b)) return false;
-  if (e->op == OP_SUB) b = (Reach){-b.high, -b.low};
-  return add_ok(a.low, b.low, &out->low) && add_ok(a.high, b.high, &out->high);
-}
-
 static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
   Pad *p = env;
-  Reach r;
+  StageReach r;
   bool beyond = false;
   (void)x;
   if (!stage_read_is(p->stage, leaf, p->buffer)) return leaf;
   for (uint32_t k = 0; k < leaf->n && p->ok; k++) {
-    p->ok = reach_of(p->stage, leaf->arg[k], &r);
+    p->ok = stage_reach(p->stage, leaf->arg[k], &r);
     bool out = p->ok && (r.low < 0 || r.high >= buffer_of(p)->dim[k]->i);
     beyond |= out;
     p->row |= out && leaf->arg[k]->labels >> (p->stage->sum->n_out - 1) & 1;
@@ -81,7 +68,7 @@ static const Expr *margin_of(Exprs *x, const Expr *c) {
 /* Whether the condition holds wherever the read is in range: it says nothing else. */
 static bool asks_range(const Pad *p, const Expr *c, const Expr *read) {
   Exprs *x = p->t->exprs;
-  Reach r;
+  StageReach r;
   if (is_op(c, OP_AND)) return asks_range(p, c->arg[0], read) && asks_range(p, c->arg[1], read);
   const Expr *m = c->kind == EX_OP && c->n == 2 ? margin_of(x, c) : NULL;
   if (!m || m->has & HAS_READ) return false;
@@ -89,7 +76,7 @@ static bool asks_range(const Pad *p, const Expr *c, const Expr *read) {
     const Expr *last = expr_op2(x, OP_SUB, buffer_of(p)->dim[k], expr_int(x, DT_I64, 1));
     if (m == expr_normal(x, read->arg[k]) || m == expr_normal(x, expr_op2(x, OP_SUB, last, read->arg[k]))) return true;
   }
-  return reach_of(p->stage, m, &r) && r.low >= 0;
+  return stage_reach(p->stage, m, &r) && r.low >= 0;
 }
 
 /* The read of the buffer that e is, itself or converted; NULL: it is none. */
@@ -138,7 +125,7 @@ static bool pays(const Pad *p) {
 static bool pad_find(Pad *p) {
   const EinSum *sum = p->stage->sum;
   if (!may_pad(p)) return false;
-  for (uint32_t k = 0; k < buffer_of(p)->rank; k++) p->reach[k] = (Reach){0, buffer_of(p)->dim[k]->i - 1};
+  for (uint32_t k = 0; k < buffer_of(p)->rank; k++) p->reach[k] = (StageReach){0, buffer_of(p)->dim[k]->i - 1};
   p->ok = true;
   expr_map(p->t->exprs, sum->body, leaf_look, p);
   if (!p->ok || !p->row || !pays(p)) return false;

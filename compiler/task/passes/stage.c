@@ -130,6 +130,16 @@ bool stage_reads_at_labels(
   return k.any && k.ok;
 }
 
+bool stage_reach(const TaskStage *s, const Expr *e, StageReach *out) {
+  StageReach a, b;
+  if (e->kind == EX_INT) return *out = (StageReach){e->i, e->i}, true;
+  if (e->kind == EX_LABEL) return *out = (StageReach){0, s->bound[e->i]->i - 1}, s->bound[e->i]->kind == EX_INT;
+  if (e->kind != EX_OP || (e->op != OP_ADD && e->op != OP_SUB) || e->dtype != DT_I64) return false;
+  if (!stage_reach(s, e->arg[0], &a) || !stage_reach(s, e->arg[1], &b)) return false;
+  if (e->op == OP_SUB) b = (StageReach){-b.high, -b.low};
+  return add_ok(a.low, b.low, &out->low) && add_ok(a.high, b.high, &out->high);
+}
+
 typedef struct Turned { uint32_t slot; const uint32_t *axis; } Turned;
 
 static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {

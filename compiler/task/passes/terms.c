@@ -95,25 +95,13 @@ static int64_t points_of(Arena *a, const TaskStage *st) {
 
 /* ---- what extents decide -------------------------------------------------------------------------------------- */
 
-typedef struct Reach { int64_t low, high; } Reach; /* both included */
-
-/* The range of a sum of labels of known extents, and numbers. */
-static bool reach_of(const TaskStage *st, const Expr *e, Reach *out) {
-  Reach a, b;
-  if (e->kind == EX_INT) return *out = (Reach){e->i, e->i}, true;
-  if (e->kind == EX_LABEL) return *out = (Reach){0, st->bound[e->i]->i - 1}, st->bound[e->i]->kind == EX_INT;
-  if (e->kind != EX_OP || (e->op != OP_ADD && e->op != OP_SUB) || e->dtype != DT_I64) return false;
-  if (!reach_of(st, e->arg[0], &a) || !reach_of(st, e->arg[1], &b)) return false;
-  if (e->op == OP_SUB) b = (Reach){-b.high, -b.low};
-  return add_ok(a.low, b.low, &out->low) && add_ok(a.high, b.high, &out->high);
-}
-
 /* Drops conjuncts of a predicate that hold for all points; NULL: all do. */
 static const Expr *left_open(Exprs *x, const TaskStage *st, const Expr *e) {
-  Reach a, b;
+  StageReach a, b;
   if (e->kind != EX_OP) return e->kind == EX_INT && e->i ? NULL : e;
   if (e->op == OP_AND) return expr_and(x, left_open(x, st, e->arg[0]), left_open(x, st, e->arg[1]));
-  if ((e->op != OP_LT && e->op != OP_LE) || !reach_of(st, e->arg[0], &a) || !reach_of(st, e->arg[1], &b)) return e;
+  if ((e->op != OP_LT && e->op != OP_LE) || !stage_reach(st, e->arg[0], &a) || !stage_reach(st, e->arg[1], &b))
+    return e;
   return (e->op == OP_LT ? a.high < b.low : a.high <= b.low) ? NULL : e;
 }
 
@@ -121,10 +109,10 @@ static const Expr *left_open(Exprs *x, const TaskStage *st, const Expr *e) {
 
 /* An index as written by hand: a - 1, (a - 1) % n, but not a % n where a is less than n. */
 static const Expr *index_plain(Exprs *x, const TaskStage *st, const Expr *e) {
-  Reach in;
+  StageReach in;
   if (e->kind != EX_OP || e->op != OP_MOD || e->arg[1]->kind != EX_INT) return expr_normal(x, e);
   const Expr *at = expr_normal(x, e->arg[0]);
-  return reach_of(st, at, &in) && in.low >= 0 && in.high < e->arg[1]->i ? at : expr_op2(x, OP_MOD, at, e->arg[1]);
+  return stage_reach(st, at, &in) && in.low >= 0 && in.high < e->arg[1]->i ? at : expr_op2(x, OP_MOD, at, e->arg[1]);
 }
 
 static const Expr *leaf_index(void *env, Exprs *x, const Expr *leaf) {

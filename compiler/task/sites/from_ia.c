@@ -339,6 +339,12 @@ static bool filter_make(IaDoor *m, const AlgNode *n) {
 
 /* ---- repeats ----------------------------------------------------------------------------------------------------- */
 
+/* A buffer for the node's block. */
+static uint32_t node_buffer(IaDoor *m, TaskSpace space, const AlgNode *n, Str name) {
+  IaBox box = ia_box(m->t, &n->type, &n->at);
+  return door_buffer(m, space, n->type.dtype, n->type.rank, &box, name, n->place);
+}
+
 typedef struct Later { const AlgNode *node; uint32_t to, turn; } Later; /* copies at the end of a turn */
 typedef VEC(Later) Laters;
 
@@ -346,15 +352,12 @@ static bool list_make(IaDoor *m, const AlgRegion *r);
 
 static bool states_start(IaDoor *m, const AlgRegion *r, Task *k, Laters *later) {
   vec_each(const AlgState, s, r->states) {
-    IaBox box = ia_box(m->t, &s->node->type, &s->node->at);
-    uint32_t init,
-        now = door_buffer(m, BUF_WORK, s->node->type.dtype, s->node->type.rank, &box, s->node->name, s->node->place);
+    uint32_t init, now = node_buffer(m, BUF_WORK, s->node, s->node->name);
     if (!buffer_of(m, s->init, &init)) return false;
     door_copy(m, init, now, NULL, s->node->place);
     m->held[s->node->id].buffer = (int32_t)now;
     if (s->next == s->node) continue;
-    uint32_t next =
-        door_buffer(m, BUF_WORK, s->node->type.dtype, s->node->type.rank, &box, s->node->name, s->node->place);
+    uint32_t next = node_buffer(m, BUF_WORK, s->node, s->node->name);
     vec_push(m->arena, *later, ((Later){s->next, next, 0}));
     vec_push(m->arena, k->exchange, ((TaskExchange){now, next}));
   }
@@ -365,9 +368,8 @@ static void stacks_start(IaDoor *m, const AlgNode *repeat, Laters *later) {
   vec_each_of(const AlgNode, n, repeat->region->nodes) {
     if (n->kind != ALG_STACK || n->repeat != repeat || !m->held[n->id].needed) continue;
     const AlgStack *s = &repeat->body->stacks.at[n->index];
-    IaBox box = ia_box(m->t, &n->type, &n->at);
     Task *z = door_task(m, TASK_ZERO, n->place, n->name);
-    z->buffer = door_buffer(m, BUF_WORK, n->type.dtype, n->type.rank, &box, n->name, n->place);
+    z->buffer = node_buffer(m, BUF_WORK, n, n->name);
     m->held[n->id].buffer = (int32_t)z->buffer;
     vec_push(m->arena, *later, ((Later){s->node, z->buffer, s->axis + 1}));
   }
@@ -448,10 +450,9 @@ static bool inputs_make(IaDoor *m) {
   for (uint32_t i = 0; i < m->ia->inputs.len; i++) {
     const AlgNode *n = m->ia->inputs.at[i];
     IaKeys keys = ia_keys(m->t, &n->type, &n->at);
-    IaBox box = ia_box(m->t, &n->type, &n->at);
     if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, 0, false))
       return door_fail(m, n, "a site has several tuples that are no box");
-    uint32_t b = door_buffer(m, BUF_INPUT, n->type.dtype, n->type.rank, &box, n->name, n->place);
+    uint32_t b = node_buffer(m, BUF_INPUT, n, n->name);
     m->t->buffers.at[b].argument = i;
     m->held[n->id].buffer = (int32_t)b;
     vec_push(m->arena, m->t->inputs, ((TaskArgument){n->name, b, false, false}));
@@ -464,8 +465,7 @@ static void outputs_make(IaDoor *m) {
   for (uint32_t i = 0; i < m->ia->outputs.len; i++) {
     const AlgOutput *o = &m->ia->outputs.at[i];
     const AlgNode *n = o->node;
-    IaBox box = ia_box(m->t, &n->type, &n->at);
-    uint32_t b = door_buffer(m, BUF_OUTPUT, n->type.dtype, n->type.rank, &box, o->name, n->place);
+    uint32_t b = node_buffer(m, BUF_OUTPUT, n, o->name);
     m->t->buffers.at[b].argument = i;
     vec_push(m->arena, m->t->outputs, ((TaskArgument){o->name, b, false, false}));
     bool moves = n->kind == ALG_MOVE || n->kind == ALG_MAP || n->kind == ALG_AGGREGATE;

@@ -403,17 +403,24 @@ static Filling fill_one_by_one(const Fill *f, int64_t *key) {
   return FILL_WELL;
 }
 
+/* By key of the relation, whether the dimension depends on it. */
+static const bool *keys_used(const Fill *f, uint32_t d) {
+  uint32_t n = f->s->of->n_key;
+  bool *used = NEW_ARRAY(f->a, bool, n + 1);
+  expr_labels(f->dim[d].low, n, used);
+  expr_labels(f->dim[d].high, n, used);
+  expr_labels(f->whole[d].low, n, used);
+  expr_labels(f->whole[d].high, n, used);
+  return used;
+}
+
 /* Whether dimensions can be checked separately: no two depend on the same dropped key, and each dropped key is used. */
 static bool is_by_dims(const Fill *f) {
   const Relation *r = f->s->of;
   uint32_t *users = NEW_ARRAY(f->a, uint32_t, r->n_key + 1);
   for (uint32_t d = 0; d < f->rank; d++) {
-    bool *used = NEW_ARRAY(f->a, bool, r->n_key + 1);
+    const bool *used = keys_used(f, d);
     double n = 1;
-    expr_labels(f->dim[d].low, r->n_key, used);
-    expr_labels(f->dim[d].high, r->n_key, used);
-    expr_labels(f->whole[d].low, r->n_key, used);
-    expr_labels(f->whole[d].high, r->n_key, used);
     for (uint32_t k = 0; k < r->n_key; k++) {
       users[k] += used[k];
       if (used[k]) n *= (double)r->frontier[k];
@@ -428,12 +435,8 @@ static bool is_by_dims(const Fill *f) {
 /* Enumerates the keys on which this dimension depends; the others are 0. */
 static Filling fill_dim(const Fill *f, uint32_t d, int64_t *key) {
   const Relation *r = f->s->of;
-  bool *used = NEW_ARRAY(f->a, bool, r->n_key + 1);
+  const bool *used = keys_used(f, d);
   int64_t *frontier = NEW_ARRAY(f->a, int64_t, r->n_key + 1);
-  expr_labels(f->dim[d].low, r->n_key, used);
-  expr_labels(f->dim[d].high, r->n_key, used);
-  expr_labels(f->whole[d].low, r->n_key, used);
-  expr_labels(f->whole[d].high, r->n_key, used);
   for (uint32_t k = 0; k < r->n_key; k++) frontier[k] = used[k] ? r->frontier[k] : 1;
   Relation part = {.n_key = r->n_key, .frontier = frontier};
   KeySet s = keys_all(&part);

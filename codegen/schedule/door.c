@@ -42,33 +42,27 @@ static void stages_new(Sched *s) {
   s->value = NEW_ARRAY(s->arena, const Expr *, n + 1);
 }
 
-/* The reduced label that the first output label splits into parts. */
-typedef struct Parts { const TaskStage *st; int64_t label; } Parts;
-
-static const Expr *leaf_parts(void *env, Exprs *x, const Expr *leaf) {
-  Parts *d = env;
-  const EinSum *sum = d->st->sum;
-  (void)x;
-  for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++)
-    for (uint32_t r = sum->n_out; r < sum->n_out + sum->n_red; r++) {
-      const Expr *size = d->st->bound[r];
-      int64_t step, far, chunk;
-      if (size->kind == EX_INT && ex_slope(leaf->arg[k], r, &step) && step && mul_ok(step, size->i, &chunk) &&
-          ex_slope(leaf->arg[k], 0, &far) && far == chunk)
-        d->label = r;
-    }
-  return leaf;
+/* Whether the first output label splits the reduced one into parts at this index. */
+static bool is_split(const TaskStage *st, const Expr *index, uint32_t red) {
+  const Expr *size = st->bound[red];
+  int64_t step, far, chunk;
+  return size->kind == EX_INT && ex_slope(index, red, &step) && step && mul_ok(step, size->i, &chunk) &&
+      ex_slope(index, 0, &far) && far == chunk;
 }
 
 /* Reports a long reduction that is split into parts (task/passes/split.c). */
 static void parts_tell(Sched *s, const TaskStage *st) {
-  Parts d = {st, -1};
-  if (st->buffer < 0 || buffer_seen(s, (uint32_t)st->buffer)->space != BUF_WORK || !st->sum->n_out || !st->sum->n_red)
-    return;
-  expr_map(s->x, st->sum->body, leaf_parts, &d);
-  if (st->sum->where) expr_map(s->x, st->sum->where, leaf_parts, &d);
-  if (d.label >= 0)
-    how_add(s, NULL, "parts of %lld %s for threads", (long long)st->bound[d.label]->i, how_label(st, d.label));
+  const EinSum *sum = st->sum;
+  int64_t label = -1;
+  if (st->buffer < 0 || buffer_seen(s, (uint32_t)st->buffer)->space != BUF_WORK || !sum->n_out || !sum->n_red) return;
+  ExprNodes nodes = expr_nodes(s->arena, sum->body, HAS_READ);
+  expr_nodes_add(&nodes, sum->where);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    for (uint32_t k = 0; e->kind == EX_READ && k < e->n; k++)
+      for (uint32_t r = sum->n_out; r < sum->n_out + sum->n_red; r++)
+        if (is_split(st, e->arg[k], r)) label = r;
+  if (label >= 0)
+    how_add(s, NULL, "parts of %lld %s for threads", (long long)st->bound[label]->i, how_label(st, label));
 }
 
 /* Computes the stage by one call of a C function. */

@@ -65,10 +65,7 @@ static bool index_is_safe(const Sched *s, const TaskStage *st, const Expr *index
 
 /* Checks that each index is in range whatever a predicate says. For kept values, each index behind the labels that are
  * already bound must be a label with the axis' own extent. */
-static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
-  const Env *e = env;
-  (void)x;
-  if (leaf->kind != EX_READ) return leaf;
+static bool read_is_safe(const Env *e, const Expr *leaf) {
   TaskSlot slot = e->stage->slot[leaf->i];
   const Expr *const *dim = slot.kept ? e->s->task->stages.at[slot.index].bound : buffer_seen(e->s, slot.index)->dim;
   bool safe = true;
@@ -78,17 +75,17 @@ static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
     safe &= whole || (!slot.kept && (index_is_safe(e->s, e->stage, index, dim[k]) ||
                                      (block_is_index(e->s, e->stage, index) && e->s->rows.block_of == dim[k])));
   }
-  e->safe[leaf->i] = safe;
-  return leaf;
+  return safe;
 }
 
 static bool leaf_is_safe(Env *e, uint32_t slot) {
   if (!e->safe) {
     const EinSum *sum = e->stage->sum;
+    const Expr *top[] = {sum->body, sum->where, sum->domain},
+               **read = NEW_ARRAY(e->s->arena, const Expr *, sum->n_slot + 1);
     e->safe = NEW_ARRAY(e->s->arena, bool, sum->n_slot + 1);
-    expr_map(e->s->x, sum->body, leaf_safe, e);
-    if (sum->where) expr_map(e->s->x, sum->where, leaf_safe, e);
-    if (sum->domain) expr_map(e->s->x, sum->domain, leaf_safe, e);
+    expr_slot_reads(e->s->arena, COUNT(top), top, read);
+    for (uint32_t k = 0; k < sum->n_slot; k++) e->safe[k] = read[k] && read_is_safe(e, read[k]);
   }
   return e->safe[slot];
 }

@@ -354,19 +354,15 @@ static void loop_copy(Border *b, LoopBody *to, const Expr *lo, const Expr *hi, c
 
 typedef struct Again { const Border *b; const bool *stores; bool any; } Again;
 
-static const Expr *leaf_again(void *env, Exprs *x, const Expr *leaf) {
+static const Expr *reads_again(void *env, const Expr *top) {
   Again *g = env;
   const LoopPlace *all = g->b->k->places.at;
-  (void)x;
-  for (uint32_t i = 0; leaf->kind == EX_READ && i < g->b->k->places.len; i++)
-    g->any |= g->stores[i] && (i == leaf->i || (all[i].space == SPACE_BUFFER && all[leaf->i].space == SPACE_BUFFER &&
-                                                   all[i].buffer == all[leaf->i].buffer));
-  return leaf;
-}
-
-static const Expr *reads_again(void *env, const Expr *e) {
-  expr_map(((Again *)env)->b->x, e, leaf_again, env);
-  return e;
+  ExprNodes nodes = expr_nodes(g->b->arena, top, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    for (uint32_t i = 0; e->kind == EX_READ && i < g->b->k->places.len; i++)
+      g->any |= g->stores[i] && (i == e->i || (all[i].space == SPACE_BUFFER && all[e->i].space == SPACE_BUFFER &&
+                                                  all[i].buffer == all[e->i].buffer));
+  return top;
 }
 
 /* Whether elements may be computed twice: the loop only stores, and reads nothing that it stores. */

@@ -36,6 +36,13 @@ void sum_leaves(Exprs *p, const EinSum *s, ExprLeaf *f, void *env) {
   sum_map(p, &made, f, env);
 }
 
+ExprNodes sum_nodes(Arena *a, const EinSum *s, unsigned has) {
+  ExprNodes nodes = expr_nodes(a, s->body, has);
+  expr_nodes_add(&nodes, s->where);
+  expr_nodes_add(&nodes, s->domain);
+  return nodes;
+}
+
 void sum_relabel(Exprs *p, EinSum *s, uint32_t n, const Expr *const *to) {
   s->body = expr_relabel(p, s->body, n, to);
   if (s->where) s->where = expr_relabel(p, s->where, n, to);

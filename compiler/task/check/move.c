@@ -38,19 +38,12 @@ bool check_site(Check *c, const TaskBuffer *b) {
 
 /* ---- moves ----------------------------------------------------------------------------------------- */
 
-typedef struct Mention { Str name; bool met; } Mention;
-
-static const Expr *leaf_mentions(void *env, Exprs *x, const Expr *leaf) {
-  Mention *m = env;
-  (void)x;
-  m->met |= leaf->kind == EX_DIM && leaf->name == m->name;
-  return leaf;
-}
-
-static bool mentions(const Check *c, const Expr *e, uint32_t axis) {
-  Mention m = {task_axis(c->t, axis), false};
-  if (e && e->has & HAS_DIM) expr_map(c->t->exprs, e, leaf_mentions, &m);
-  return m.met;
+static bool mentions(const Check *c, const Expr *top, uint32_t axis) {
+  Str name = task_axis(c->t, axis);
+  ExprNodes nodes = expr_nodes(c->arena, top, HAS_DIM);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    if (e->kind == EX_DIM && e->name == name) return true;
+  return false;
 }
 
 /* A box may differ only along the axes that cut it. */

@@ -45,29 +45,18 @@ void check_slot_read(void *ctx, const Expr *e) {
 
 /* Each element is computed from itself: the stage reads the buffer only where it stores, and no other stage uses it.
  * Without a mesh it must be the last stage, since loops may recompute what others keep of an earlier one. */
-typedef struct Itself { const TaskStage *s; uint32_t buffer; bool only; } Itself;
-
-static const Expr *leaf_itself(void *env, Exprs *x, const Expr *leaf) {
-  Itself *i = env;
-  (void)x;
-  if (leaf->kind != EX_READ || leaf->i >= i->s->sum->n_slot || i->s->slot[leaf->i].kept ||
-      i->s->slot[leaf->i].index != i->buffer)
-    return leaf;
-  i->only &= leaf->n == i->s->n_at;
-  for (uint32_t k = 0; i->only && k < leaf->n; k++) i->only = leaf->arg[k] == i->s->at[k];
-  return leaf;
-}
-
 static bool is_in_place(const Check *c, const Task *k, const TaskStage *s, uint32_t buffer) {
   bool may = s == &vec_last(k->stages) || c->t->mesh.n;
-  Itself i = {s, buffer, may && s->buffer == (int32_t)buffer && s->sum->reducer == RED_NONE};
+  bool only = may && s->buffer == (int32_t)buffer && s->sum->reducer == RED_NONE;
   vec_each(const TaskStage, other, k->stages)
-    if (other != s) i.only &= other->buffer != (int32_t)buffer && !(c->t->mesh.n && stage_reads(other, buffer));
-  const EinSum *sum = s->sum;
-  const Expr *all[] = {sum->body, sum->where, sum->domain};
-  for (size_t e = 0; i.only && e < COUNT(all); e++)
-    if (all[e]) expr_map(c->t->exprs, all[e], leaf_itself, &i);
-  return i.only;
+    if (other != s) only &= other->buffer != (int32_t)buffer && !(c->t->mesh.n && stage_reads(other, buffer));
+  ExprNodes nodes = sum_nodes(c->arena, s->sum, HAS_READ);
+  for (const Expr *e; only && (e = expr_node(&nodes));) {
+    if (e->kind != EX_READ || e->i >= s->sum->n_slot || s->slot[e->i].kept || s->slot[e->i].index != buffer) continue;
+    only = e->n == s->n_at;
+    for (uint32_t d = 0; only && d < e->n; d++) only = e->arg[d] == s->at[d];
+  }
+  return only;
 }
 
 static void check_slots(Check *c, const Task *k, const TaskStage *s) {

@@ -226,16 +226,6 @@ static void stage_cut(const Digits *d, TaskStage *st, EinSum *sum, uint32_t labe
 
 /* ---- which labels --------------------------------------------------------------------------------------- */
 
-typedef struct Last { const TaskStage *st; bool *label; } Last;
-
-static const Expr *leaf_last(void *env, Exprs *x, const Expr *leaf) {
-  const Last *l = env;
-  (void)x;
-  if (leaf->kind == EX_READ && leaf->n && !l->st->slot[leaf->i].kept)
-    expr_labels(leaf->arg[leaf->n - 1], l->st->sum->n_out + l->st->sum->n_red, l->label);
-  return leaf;
-}
-
 /* Whether all stages have the same points, so that their labels are the first stage's. */
 static bool shares_all(const Task *k) {
   for (uint32_t i = 0; i < k->stages.len; i++)
@@ -254,8 +244,9 @@ static void near_find(Digits *d) {
   uint32_t n = st->sum->n_out + st->sum->n_red, from = shares_all(d->k) ? 0 : d->k->n_outer;
   bool all = true, kept = task_reads_stage(d->k, d->stage, d->stage + 1, d->k->stages.len);
   d->near = NEW_ARRAY(d->t->arena, bool, n + 1);
-  Last last = {st, d->near};
-  expr_map(d->t->exprs, st->sum->body, leaf_last, &last);
+  ExprNodes nodes = expr_nodes(d->t->arena, st->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    if (e->kind == EX_READ && e->n && !st->slot[e->i].kept) expr_labels(e->arg[e->n - 1], n, d->near);
   if (st->buffer >= 0 && st->n_at) expr_labels(st->at[st->n_at - 1], n, d->near);
   for (uint32_t i = 0; i < d->k->stages.len; i++) all &= stage_is_cut(d->k->stages.at[i].sum);
   for (uint32_t l = 0; l < n; l++) {

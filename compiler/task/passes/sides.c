@@ -24,13 +24,6 @@ typedef struct Sides {
   ReadLabels *read;          /* by slot: the labels in its indices */
 } Sides;
 
-static const Expr *leaf_labels(void *env, Exprs *x, const Expr *leaf) {
-  const Sides *d = env;
-  (void)x;
-  if (leaf->kind == EX_READ) expr_labels(leaf, d->s->sum->n_out + d->s->sum->n_red, d->read[leaf->i].has);
-  return leaf;
-}
-
 static double points_of(const Sides *d, uint32_t label) { return (double)task_size_guess(d->t, d->s->bound[label]); }
 
 /* Whether some read has both. */
@@ -90,8 +83,10 @@ static bool sides_find(Sides *d, uint32_t *rows, uint32_t *lanes) {
   if (sum->reducer == RED_NONE || reducer_is_arg(sum->reducer) ||
       sum->reducer == RED_MONOID || sum->reducer == RED_LSE || (sum->where && sum->n_red > 1))
     return false;
-  expr_map(d->t->exprs, sum->body, leaf_labels, d);
-  if (sum->where) expr_map(d->t->exprs, sum->where, leaf_labels, d);
+  ExprNodes nodes = expr_nodes(d->t->arena, sum->body, HAS_READ);
+  expr_nodes_add(&nodes, sum->where);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    if (e->kind == EX_READ) expr_labels(e, sum->n_out + sum->n_red, d->read[e->i].has);
   return tile_find(d, rows, lanes);
 }
 

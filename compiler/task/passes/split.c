@@ -68,20 +68,11 @@ static bool is_simple(const Task *k) {
   return true;
 }
 
-typedef struct Near { const TaskStage *s; bool *label; } Near;
-
-static const Expr *leaf_near(void *env, Exprs *x, const Expr *leaf) {
-  const Near *n = env;
-  (void)x;
-  if (leaf->kind == EX_READ && leaf->n)
-    expr_labels(leaf->arg[leaf->n - 1], n->s->sum->n_out + n->s->sum->n_red, n->label);
-  return leaf;
-}
-
 /* Finds the labels along which a read steps to the next element, or to one nearby. */
 static void near_find(TaskGraph *t, const TaskStage *s, bool *label) {
-  Near n = {s, label};
-  expr_map(t->exprs, s->sum->body, leaf_near, &n);
+  ExprNodes nodes = expr_nodes(t->arena, s->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    if (e->kind == EX_READ && e->n) expr_labels(e->arg[e->n - 1], s->sum->n_out + s->sum->n_red, label);
 }
 
 /* Finds the output labels that each point decides, `bin[e] == b`: the points are visited once, whatever the labels'

@@ -75,35 +75,24 @@ static uint32_t position(const Panels *p, const Task *k) {
   return i;
 }
 
-typedef struct Along { const Panels *p; uint32_t slot, label, d; bool some, ok; } Along;
-
 /* Whether the slot is read at the label itself along one dimension, and has the label nowhere else. */
-static const Expr *leaf_along(void *env, Exprs *x, const Expr *leaf) {
-  Along *a = env;
-  (void)x;
-  if (leaf->kind != EX_READ || leaf->i != a->slot) return leaf;
-  for (uint32_t d = 0; d < leaf->n; d++) {
-    bool *used = NEW_ARRAY(a->p->arena, bool, a->label + 1);
-    expr_labels(leaf->arg[d], a->label + 1, used);
-    if (!used[a->label]) {
-      a->ok &= !(leaf->arg[d]->has & HAS_READ);
+static bool goes_along(const Panels *p, uint32_t slot, uint32_t *along) {
+  const EinSum *sum = p->s->sum;
+  const Expr *top[] = {sum->body, sum->where, sum->domain},
+             **read = NEW_ARRAY(p->arena, const Expr *, sum->n_slot + 1);
+  bool some = false;
+  expr_slot_reads(p->arena, COUNT(top), top, read);
+  for (uint32_t d = 0; read[slot] && d < read[slot]->n; d++) {
+    const Expr *at = read[slot]->arg[d];
+    if (!expr_has_label(at, p->label)) {
+      if (at->has & HAS_READ) return false;
       continue;
     }
-    a->ok &= leaf->arg[d]->kind == EX_LABEL && (!a->some || a->d == d);
-    a->some = true;
-    a->d = d;
+    if (at->kind != EX_LABEL || some) return false;
+    some = true;
+    *along = d;
   }
-  return leaf;
-}
-
-static bool goes_along(const Panels *p, uint32_t slot, uint32_t *d) {
-  const EinSum *sum = p->s->sum;
-  const Expr *all[] = {sum->body, sum->where, sum->domain};
-  Along a = {.p = p, .slot = slot, .label = p->label, .ok = true};
-  for (size_t k = 0; k < COUNT(all); k++)
-    if (all[k]) expr_map(p->t->exprs, all[k], leaf_along, &a);
-  *d = a.d;
-  return a.some && a.ok;
+  return some;
 }
 
 /* The move brings exactly what the label indexes, and its operand is still there when the kernel is done. */

@@ -24,22 +24,15 @@ typedef struct Peak {
   Stagings moves;
 } Peak;
 
-static const Expr *leaf_axes(void *env, Exprs *x, const Expr *leaf) {
-  Peak *p = env;
-  (void)x;
-  for (uint32_t a = 0; leaf->kind == EX_DIM && a < p->t->mesh.n; a++)
-    if (task_axis(p->t, a) == leaf->name && p->t->mesh.size[a] > 1) p->axes |= 1u << a;
-  return leaf;
-}
-
 static uint32_t axes_of(Peak *p, const TaskBuffer *b) {
-  uint32_t all = p->axes;
-  p->axes = 0;
-  if (b->when) expr_map(p->t->exprs, b->when, leaf_axes, p);
-  for (uint32_t d = 0; d < b->rank; d++) expr_map(p->t->exprs, b->dim[d], leaf_axes, p);
-  uint32_t its = p->axes;
-  p->axes |= all;
-  return its;
+  uint32_t axes = 0;
+  ExprNodes nodes = expr_nodes(p->t->arena, b->when, HAS_DIM);
+  for (uint32_t d = 0; d < b->rank; d++) expr_nodes_add(&nodes, b->dim[d]);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    for (uint32_t a = 0; e->kind == EX_DIM && a < p->t->mesh.n; a++)
+      if (task_axis(p->t, a) == e->name && p->t->mesh.size[a] > 1) axes |= 1u << a;
+  p->axes |= axes;
+  return axes;
 }
 
 static int64_t bytes_at(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at) {

@@ -45,7 +45,7 @@ static const Expr *end_of(const Strips *s, const TaskBuffer *b, uint32_t d) {
 /* ---- readers ---------------------------------------------------------------------------------------------- */
 
 /* once: each point reads an element of its own, since each label goes along one axis by itself. */
-typedef struct Reads { const TaskStage *s; uint32_t buffer; bool any, plain, once; } Reads;
+typedef struct Reads { bool any, plain, once; } Reads;
 
 static bool reads_own(const EinSum *sum, const Expr *read) {
   uint32_t n = sum->n_out + sum->n_red;
@@ -58,20 +58,15 @@ static bool reads_own(const EinSum *sum, const Expr *read) {
   return n < 63 && all == ((uint64_t)1 << n) - 1;
 }
 
-static const Expr *leaf_reads(void *env, Exprs *x, const Expr *leaf) {
-  Reads *r = env;
-  (void)x;
-  if (leaf->kind != EX_READ || r->s->slot[leaf->i].kept || r->s->slot[leaf->i].index != r->buffer) return leaf;
-  r->any = true;
-  r->once &= reads_own(r->s->sum, leaf);
-  for (uint32_t d = 0; d < leaf->n; d++)
-    r->plain &= !(leaf->arg[d]->has & (HAS_READ | HAS_CALL)) && !leaf->arg[d]->drawn;
-  return leaf;
-}
-
-static Reads reads(Strips *s, const TaskStage *st, const Expr *e) {
-  Reads r = {st, s->box, false, true, true};
-  if (e) expr_map(s->x, e, leaf_reads, &r);
+static Reads reads(Strips *s, const TaskStage *st, const Expr *of) {
+  Reads r = {false, true, true};
+  ExprNodes nodes = expr_nodes(s->t->arena, of, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));) {
+    if (!stage_read_is(st, e, s->box)) continue;
+    r.any = true;
+    r.once &= reads_own(st->sum, e);
+    for (uint32_t d = 0; d < e->n; d++) r.plain &= !(e->arg[d]->has & (HAS_READ | HAS_CALL)) && !e->arg[d]->drawn;
+  }
   return r;
 }
 

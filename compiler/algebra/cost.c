@@ -9,7 +9,8 @@ static double elements(uint32_t rank, const int64_t *low, const int64_t *high) {
   return n;
 }
 
-double rel_block(const Relation *r, const int64_t *key) {
+/* The number of elements in the block with this key. */
+static double rel_block(const Relation *r, const int64_t *key) {
   int64_t low[64], high[64];
   rel_box(r, key, low, high);
   return elements(r->rank, low, high);

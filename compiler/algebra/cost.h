@@ -26,9 +26,8 @@ double alg_fetch_at(const AlgFetch *f, const uint32_t *at, double *by);
 AlgCost algebra_cost(const Algebra *p);                       /* of a run; an unknown number of turns counts as one */
 /* How often the nodes of the region are computed. */
 double alg_times(const AlgRegion *r);
-/* The number of elements in the block with this key. */
-double rel_block(const Relation *r, const int64_t *key);
-double rel_block_in(const RelTables *t, const int64_t *key);               /* the same, from tables of its ranges */
+/* The number of elements in the block with this key, from tables of its ranges. */
+double rel_block_in(const RelTables *t, const int64_t *key);
 /* By axis, the place where tuples with this key are; -1: at every place, the same or (`+`) different parts. */
 void alg_places(const Mesh *m, const Placement *p, const Relation *r, const int64_t *key, int32_t *at);
 /* The number of elements of a relation, over its keys; -1: too many keys. */

@@ -47,7 +47,7 @@ struct Arena {
   Block *blocks; /* the first is the current one */
   char *at, *end;
   char *zero;   /* free memory is zero up to here: at <= zero <= end */
-  size_t next_size, bytes;
+  size_t next_size;
   GuardLink link; /* in the list of the guard under which it was made */
 };
 
@@ -149,13 +149,8 @@ void *arena_alloc(Arena *a, size_t size) {
     a->at += room;
     if (a->at > a->zero) zero_ahead(a);
   }
-  a->bytes += room;
   UNPOISON(p, size);
   return p;
-}
-
-size_t arena_bytes(const Arena *a) {
-  return a->bytes;
 }
 
 size_t arena_array_size(size_t size, size_t n) {

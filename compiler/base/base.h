@@ -43,7 +43,6 @@ typedef struct Arena Arena;
 Arena *arena_new(void);
 void arena_free(Arena *a);
 void *arena_alloc(Arena *a, size_t size); /* zeroed, aligned to 16 */
-size_t arena_bytes(const Arena *a);
 #define NEW(a, T)         ((T *)arena_alloc((a), sizeof(T)))
 #define NEW_ARRAY(a, T, n) ((T *)arena_alloc((a), arena_array_size(sizeof(T), (size_t)(n))))
 #define MAKE(a, T, ...)   ((T *)arena_copy((a), &(T){__VA_ARGS__}, sizeof(T))) /* MAKE(a, Span, .at = 3, .end = 4) */

@@ -49,7 +49,6 @@ static void test_arena(void) {
   OK_STR(arena_printf(a, "%s-%d", "x", 7), "x-7", "arena_printf");
   char *s = arena_printf(a, "%0*d", 1000, 5);
   OK(strlen(s) == 1000 && s[999] == '5', "arena_printf: long text");
-  OK(arena_bytes(a) > (3u << 20), "arena_bytes");
   arena_free(a);
   arena_free(NULL);
 }

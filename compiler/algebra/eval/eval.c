@@ -165,7 +165,7 @@ static bool relation_run(Run *r, const AlgNode *n, Shelf *s) {
   bug("algebra: node %%%u makes no relation of its own", n->id);
 }
 
-bool run_node(Run *r, const AlgNode *n) {
+static bool run_node(Run *r, const AlgNode *n) {
   if (n->kind == ALG_STATE) return true;
   if (n->kind == ALG_REPEAT) return turns_run(r, n);
   if (n->kind == ALG_FINAL || n->kind == ALG_STACK || n->kind == ALG_TURNS) return turns_result(r, n);

@@ -87,7 +87,6 @@ bool move_run(Run *r, const AlgNode *n, Shelf *s);
 bool turns_run(Run *r, const AlgNode *n);         /* a repeat, with all its turns */
 bool turns_result(Run *r, const AlgNode *n);      /* FINAL, STACK, TURNS */
 void turns_drop(Run *r, Loop *l);
-bool run_node(Run *r, const AlgNode *n);         /* eval.c */
 bool run_nodes(Run *r, const AlgRegion *g, bool early); /* of a region, in order */
 /* The element of a relation without keys and of rank 0, which is the same at every site. */
 bool run_scalar(Run *r, const AlgNode *n, const AlgNode *user, int64_t *out);

@@ -8,7 +8,6 @@
 /* A shift stands alone: it is by a key of its operand. */
 bool map_shifts(const AlgNode *map);
 AlgNode *with_functions(RuleMatch *m, const AlgNode *of, const AlgNode *map);
-RuleFn value_bare, value_tail;
 RuleFn map_compose, map_keys_of, map_functions, map_below, map_across, map_above;
 RuleFn join_then, join_narrow, join_at, join_settled, join_kept, join_adding, join_hits, join_asked, join_answered;
 RuleFn keep_part, keep_taken, join_wanting, join_loose;

@@ -79,7 +79,6 @@ struct RuleMatch {
 bool rule_match(RuleMatch *m, const RuleTerm *t, AlgNode *n);
 bool rule_value(RuleMatch *m, const RuleTerm *t, RuleValue *out);
 bool rule_holds(RuleMatch *m, const RuleTerm *test);
-AlgNode *rule_make(RuleMatch *m, const RuleTerm *t); /* NULL: some function has no value */
 void rule_print(Buf *out, const RuleTerm *t);
 
 /* ---- tools for making values ------------------------------------------------------------------------------- */

@@ -124,6 +124,9 @@ static AlgNode *make_filter(RuleMatch *m, const RuleTerm *t, const Expr *keep, A
 
 /* ---- terms ------------------------------------------------------------------------------------------------------- */
 
+/* NULL: some function has no value. */
+static AlgNode *term_make(RuleMatch *m, const RuleTerm *t);
+
 static bool make_operands(RuleMatch *m, const RuleTerm *t, const AlgNode *draft, AlgNode **out) {
   const RuleTerm *const *arg = t->arg + t->n_attr;
   bool each = arg[0]->each;
@@ -132,7 +135,7 @@ static bool make_operands(RuleMatch *m, const RuleTerm *t, const AlgNode *draft,
   for (uint32_t k = 0; k < n; k++) {
     m->operand = k;
     m->in_each = each;
-    out[k] = rule_make(m, arg[each ? 0 : k]);
+    out[k] = term_make(m, arg[each ? 0 : k]);
     m->in_each = false;
     if (!out[k]) return false;
   }
@@ -156,14 +159,14 @@ static AlgNode *relation_of(RuleMatch *m, const RuleTerm *t) {
   return rule_value(m, t, &v) ? v.node : NULL;
 }
 
-AlgNode *rule_make(RuleMatch *m, const RuleTerm *t) {
+static AlgNode *term_make(RuleMatch *m, const RuleTerm *t) {
   RuleValue v[RULE_ARGS];
   AlgNode **of = NEW_ARRAY(m->p->arena, AlgNode *, (t->n > m->n_each ? t->n : m->n_each) + 1);
   if (t->kind == TERM_VAR) return relation_of(m, t);
   for (uint32_t k = 0; k < t->n_attr; k++)
     if (!rule_value(m, t->arg[k], &v[k])) return NULL;
   bool ok = t->op == ALG_JOIN || t->op == ALG_FETCH ? make_operands(m, t, v[0].node, of)
-                                                    : (of[0] = rule_make(m, t->arg[t->n_attr])) != NULL;
+                                                    : (of[0] = term_make(m, t->arg[t->n_attr])) != NULL;
   AlgNode *x = ok ? made(m, t, v, of) : NULL;
   if (!x && !m->why->len) buf_str(m->why, "the result cannot be said");
   if (x && x != of[0]) vec_push(m->p->arena, m->made, x);
@@ -244,7 +247,7 @@ static bool result_made(RuleMatch *m) {
   for (uint32_t k = 0; k < rule->n_if; k++)
     if (!(m->given && m->given->unasked >> k & 1) && !rule_holds(m, rule->test[k])) return false;
   if (!root_copied(m, rule)) return buf_str(m->why, "it is not computed"), false;
-  return rule_make(m, rule->to);
+  return term_make(m, rule->to);
 }
 
 bool rule_apply(Algebra *p, const Rule *rule, AlgNode *at, const RuleGiven *given, Buf *why) {

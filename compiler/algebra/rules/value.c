@@ -133,13 +133,13 @@ static bool reducer_then(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return !map_shifts(v[1].node) && (!merges || v[0].node->reducer != RED_NONE);
 }
 
-bool value_bare(RuleMatch *m, const RuleValue *v, RuleValue *out) {
+static bool value_bare(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   out->node = rule_draft(m, v[0].node);
   out->node->n_fn = 0;
   return true;
 }
 
-bool value_tail(RuleMatch *m, const RuleValue *v, RuleValue *out) {
+static bool value_tail(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   const AlgNode *of = v[0].node;
   out->node = NEW(m->p->arena, AlgNode);
   *out->node = (AlgNode){.kind = ALG_MAP, .n_fn = of->n_fn, .fn = of->fn, .at = of->at};

@@ -135,6 +135,14 @@ uint32_t move_combines(const TaskGraph *t, const Task *k) {
   return axes;
 }
 
+/* The axes that it spans: bit a for axis a. */
+static uint32_t move_axes(const TaskGraph *t, const Task *k) {
+  uint32_t axes = 0;
+  for (uint32_t a = 0; a < t->mesh.n; a++)
+    if (k->of.on[a] != k->to.on[a] && k->of.on[a] != PLACE_ALL && t->mesh.size[a] > 1) axes |= 1u << a;
+  return axes;
+}
+
 bool move_shares(const TaskGraph *t, const Task *k) {
   const TaskBuffer *from = &t->buffers.at[k->from];
   uint32_t axes = move_axes(t, k), at[MESH_AXES + 1] = {0};
@@ -150,13 +158,6 @@ uint32_t move_share_axes(const TaskGraph *t, const Task *k) {
   uint32_t axes = move_combines(t, k);
   for (uint32_t a = 0; a < t->mesh.n && move_shares(t, k); a++)
     axes |= k->of.on[a] == PLACE_SOME && k->to.on[a] == PLACE_ALL ? 1u << a : 0;
-  return axes;
-}
-
-uint32_t move_axes(const TaskGraph *t, const Task *k) {
-  uint32_t axes = 0;
-  for (uint32_t a = 0; a < t->mesh.n; a++)
-    if (k->of.on[a] != k->to.on[a] && k->of.on[a] != PLACE_ALL && t->mesh.size[a] > 1) axes |= 1u << a;
   return axes;
 }
 

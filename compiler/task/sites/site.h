@@ -63,9 +63,8 @@ bool box_slice(uint32_t rank, int64_t *low, int64_t *high, int64_t i, int64_t n)
 bool move_asks(const TaskGraph *t, const Task *move, const uint32_t *p, const uint32_t *q);
 /* Whether the other task uses what the move brings, or changes what it takes: then they cannot overlap. */
 bool move_hinders(const TaskGraph *t, const Task *move, const Task *other);
-/* Axes along which parts are combined; all axes that it spans: bit a for axis a. */
+/* Axes along which parts are combined: bit a for axis a. */
 uint32_t move_combines(const TaskGraph *t, const Task *move);
-uint32_t move_axes(const TaskGraph *t, const Task *move);
 /* Whether every site has a share: of an all-reduce it combines one, and of a broadcast of much to several it gets one;
  * then it sends that to the others. */
 bool move_shares(const TaskGraph *t, const Task *move);

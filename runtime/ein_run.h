@@ -319,7 +319,6 @@ struct ein_ctx {
 EIN_API ein_status ein_parallel(ein_ctx *ctx, ein_task *task, int64_t n, double work);
 /* The same for a task that streams stores: each thread calls ein_stream_end once, after its share. */
 EIN_API ein_status ein_parallel_streams(ein_ctx *ctx, ein_task *task, int64_t n, double work);
-/* ein_once(ctx, task), in ein_inside.h: a task that has one chunk. */
 /* EIN_OK, or the first error's code. */
 EIN_API ein_status ein_state(const ein_ctx *ctx);
 #if defined(EIN_DENSE) /* a flag: all views are dense, or are refused, so kernels for others need not be compiled */

@@ -43,12 +43,12 @@ typedef struct CMembers { Str *size, *input, *output; } CMembers;
 CMembers c_members(Arena *a, const TaskGraph *t);
 /* "2*N + 1" as people write it, for comments and the manifest. */
 void c_extent_text(Buf *b, const Expr *e);
-/* c_declarations: the types and functions of PREFIX.h, with or without comments for people. For a mesh, those of
- * c_whole.c: whole tensors, no sizes. */
 /* Includes the runtime, and checks that it is the one of this ein. */
 void c_runtime(Buf *c, const EmitOptions *o);
 void c_comment_text(Buf *b, const char *s); /* escapes what would end a comment */
 void c_with_prefix(Buf *b, const char *text, const char *prefix); /* $ stands for the prefix */
+/* The types and functions of PREFIX.h, with or without comments for people. For a mesh, those of c_whole.c: whole
+ * tensors, no sizes. */
 void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool comments);
 
 #endif

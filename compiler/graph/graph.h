@@ -141,14 +141,14 @@ bool graph_check_text(const EinGraph *g, Diags *d);
 /* For a sound graph that was read: whether every index stays within its tensor. What ein itself makes passes. */
 bool graph_check_ranges(const EinGraph *g, Diags *d);
 
-/* ---- pictures and data ----------------------------------------------------------------------- */
 /* The first vertex that combines an f32 input with f64 data; NULL: none. */
 const EinNode *input_meets_f64(Arena *a, const EinGraph *g, const EinNode *input);
 
+/* ---- pictures and data ----------------------------------------------------------------------- */
 /* The content of a picture: boxes, a repeat's before those of its body, which end before `end`; and arrows from an
  * operand to its reader. */
-/* node NULL: the name of an output */
-typedef struct GraphBox { const EinNode *node; const char *text; uint32_t end; } GraphBox;
+typedef struct GraphBox { const EinNode *node; const char *text; uint32_t end; } GraphBox; /* node NULL: the name of an
+                                                                                            * output */
 /* dashed: at the end of a turn */
 typedef struct GraphArrow { uint32_t from, to; const char *label; bool dashed; } GraphArrow;
 typedef struct GraphPicture { VEC(GraphBox) boxes; VEC(GraphArrow) arrows; } GraphPicture;

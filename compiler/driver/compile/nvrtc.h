@@ -6,8 +6,7 @@
 #include "native.h"
 
 /* A program's C text with its kernels in it, from the cache, or compiled now and cached. A program without kernels
- * needs no compilation. */
-/* For this machine's device. */
+ * needs no compilation. device_text: for this machine's device. */
 Leave device_text(Session *s, const Job *j, const EmitOptions *o, Buf *text, double *seconds);
 /* For the devices of --arch: "sm_80,sm_90,compute_90", whether they are here or not; NULL: all that NVRTC knows, and
  * later ones. */

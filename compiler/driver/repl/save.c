@@ -104,13 +104,13 @@ static void outputs_write(Buf *b, const Sheet *s, const Entries *out) {
   if (*sep == ',') buf_char(b, '\n');
 }
 
-/* The words that give ein run the loaded values; returns whether there are any. */
 /* A SOURCE as one word: values are written without blanks. */
 static void source_write(Buf *b, const char *source) {
   for (; *source; source++)
     if (*source != ' ' && *source != '\t') buf_char(b, *source);
 }
 
+/* The words that give ein run the loaded values; returns whether there are any. */
 static bool runs_write(Buf *b, const char *begin, const Sheet *s, const Entries *out) {
   bool any = false;
   for (uint32_t i = 0; i < s->n; i++) {

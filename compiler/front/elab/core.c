@@ -68,8 +68,8 @@ Symbol *scope_symbol(Elab *x, const Scope *s, Str name) {
   return symbol_find(x, name, s->frame ? s->frame->order : UINT32_MAX);
 }
 
-/* Whether the bare name between [ ] is a label (rule 4). */
-/* In an index. After its loop, a loop variable is a label only where the equation has one of that name. */
+/* Whether a bare name in an index, between [ ], is a label (rule 4). After its loop, a loop variable is one only where
+ * the equation has a label of that name. */
 static bool name_is_label(Elab *x, Scope *s, Str name) {
   if (frame_find(s->frame, name)) return false;
   Symbol *y = scope_symbol(x, s, name);

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""How fast a language model generates, greedily and with a cache: a token's step beside a plain read of the bytes of its weights.
+"""How fast a language model generates, greedily and with a cache: a token's step beside a plain read of the bytes of
+its weights.
 
     bench/decode.py build/ein [--threads 1 2] [--rounds 9] [--only NAME ...] [--small]
 
-The model is samples/papers/llama_generation.ein without its second half, in larger sizes; its weights are stored as the sample has them, or as
-checkpoints do ("by rows": the axis that is summed lies last), in f32 or bf16. A run makes TOKENS tokens. In one process, runs and reads alternate, with the
-same number of threads, warm. Reports the least seconds of each (processor time, if there is one thread: other load disturbs it less), and their ratio:
-the share of the memory's rate. The exit code is 1 if one is below GOAL."""
+The model is samples/papers/llama_generation.ein without its second half, in larger sizes; its weights are stored as the
+sample has them, or as checkpoints do ("by rows": the axis that is summed lies last), in f32 or bf16. A run makes TOKENS
+tokens. In one process, runs and reads alternate, with the same number of threads, warm. Reports the least seconds of
+each (processor time, if there is one thread: other load disturbs it less), and their ratio: the share of the memory's
+rate. The exit code is 1 if one is below GOAL."""
 import argparse
 import ctypes
 import os
@@ -34,7 +36,8 @@ def program(dtype, rows, sizes):
     text = text.replace("state x[a:A] =", "state x[a:A] : f32 =")
     for name, wanted in BY_ROWS.items() if rows else ():
         had = [x.split(":")[0] for x in re.search(rf"^param {name}\[(.*?)\]", text, re.M)[1].split(",")]
-        text = re.sub(rf"\b{name}\[(.*?)\]", lambda m: f"{name}[{','.join(m[1].split(',')[had.index(x)] for x in wanted)}]", text)
+        text = re.sub(rf"\b{name}\[(.*?)\]",
+                      lambda m: f"{name}[{','.join(m[1].split(',')[had.index(x)] for x in wanted)}]", text)
     return text
 
 
@@ -53,7 +56,8 @@ def measured(options, folder, support, reader, case, threads):
     words = int64s([d.room // 8 for d in weights])
     least, clock = [float("inf")] * 2, time.process_time if threads == 1 else time.perf_counter
     for _ in range(options.rounds):
-        for k, f in enumerate((run, lambda: [reader.read_all(at, words, len(weights), threads) for _ in range(TOKENS)])):
+        for k, f in enumerate((run,
+                               lambda: [reader.read_all(at, words, len(weights), threads) for _ in range(TOKENS)])):
             start = clock()
             f()
             least[k] = min(least[k], (clock() - start) / TOKENS)
@@ -76,7 +80,8 @@ def main():
     for case in options.only:
         for threads in options.threads:
             with tempfile.TemporaryDirectory() as folder:
-                reader = shared_make(options.cc, os.path.join(HERE, "decode.c"), ["-O3", "-march=native", "-fopenmp"], folder, ["-fopenmp"])
+                reader = shared_make(options.cc, os.path.join(HERE, "decode.c"), ["-O3", "-march=native", "-fopenmp"],
+                                     folder, ["-fopenmp"])
                 reader.read_all.restype = ctypes.c_int64
                 count, token, read = measured(options, folder, support_make(options.cc, folder), reader, case, threads)
             share = read / token

@@ -38,17 +38,20 @@ def check_one(ein, path):
     said = re.search("^# args: (.*)$", head, re.M)
     words = said.group(1).split() if said else []
     try:
-        p = subprocess.run([ein, "verify", "--target=cuda", *words, os.path.basename(path)], capture_output=True, text=True, timeout=170,
+        p = subprocess.run([ein, "verify", "--target=cuda", *words, os.path.basename(path)], capture_output=True,
+                           text=True, timeout=170,
                            cwd=os.path.dirname(path))
     except subprocess.TimeoutExpired:
         return path, "it takes over 170 seconds"
     if p.returncode:
-        return path, "\n".join(x for x in (p.stdout + p.stderr).split("\n") if not re.search("  equal$|  abs ", x))[:1500]
+        return path, "\n".join(x for x in (p.stdout + p.stderr).split("\n")
+                               if not re.search("  equal$|  abs ", x))[:1500]
     return path, None
 
 
 def check(ein, programs, jobs):
-    paths = programs or sorted(glob.glob(os.path.join(ROOT, "tests", "run", "*.ein")) + glob.glob(os.path.join(ROOT, "tests", "cuda", "*.ein")))
+    paths = programs or sorted(glob.glob(os.path.join(ROOT, "tests", "run", "*.ein"))
+                               + glob.glob(os.path.join(ROOT, "tests", "cuda", "*.ein")))
     begun, right, wrong = time.time(), 0, []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for done in pool.map(lambda p: check_one(ein, os.path.abspath(p)), paths):
@@ -88,7 +91,8 @@ def peers():
     def attention(h, s, d, t, causal=False):
         def f(q, k, v):
             return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
-        return lambda: (tuple(new(1, h, s, d, t=t) for _ in range(3)), f, ("flop", 4 * h * s * s * d / (2 if causal else 1)))
+        return lambda: (tuple(new(1, h, s, d, t=t) for _ in range(3)), f,
+                        ("flop", 4 * h * s * s * d / (2 if causal else 1)))
 
     def max_plus(a, b):
         c = torch.empty(a.shape[0], b.shape[1], device="cuda")
@@ -114,10 +118,12 @@ def peers():
         "tccg_triples_f32": product("amji,cbkm->kjicba", (24, 24, 20, 24), (20, 20, 20, 24)),
         "tccg_abcd_f64": product("njmi,mknl->lkji", (72,) * 4, (72,) * 4, f64),
         "max_plus_f32": moved(lambda: (new(4096, 4096), new(4096, 4096)), max_plus, 2 * 4096 ** 3, "flop"),
-        "distance_l1_f32": moved(lambda: (new(4096, 512), new(4096, 512)), lambda a, b: torch.cdist(a, b, p=1), 3 * 4096 ** 2 * 512, "flop"),
+        "distance_l1_f32": moved(lambda: (new(4096, 512), new(4096, 512)), lambda a, b: torch.cdist(a, b, p=1),
+                                 3 * 4096 ** 2 * 512, "flop"),
         "softmax_f32": moved(lambda: (new(n, m),), lambda x: torch.softmax(x, 1), 8 * n * m),
         "softmax_bf16": moved(lambda: (new(n, m, t=bf16),), lambda x: torch.softmax(x, 1, dtype=f32), 6 * n * m),
-        "layernorm_f32": moved(lambda: (new(n, m), new(m), new(m)), lambda x, g, b: F.layer_norm(x, (m,), g, b), 8 * n * m),
+        "layernorm_f32": moved(lambda: (new(n, m), new(m), new(m)), lambda x, g, b: F.layer_norm(x, (m,), g, b),
+                               8 * n * m),
         "gelu_f32": moved(lambda: (new(k),), F.gelu, 8 * k),
         "chain_f32": moved(lambda: (new(8192, 8192), new(8192, 8192), new(8192, 8192), new(8192)),
                            lambda x, y, z, b: torch.relu(x * y + b) - 0.5 * z, 4 * square),
@@ -126,16 +132,21 @@ def peers():
         "dot_f32": moved(lambda: (new(k), new(k)), torch.dot, 8 * k),
         "row_argmax_f32": moved(lambda: (new(n, m),), lambda x: x.argmax(1), 4 * n * m),
         "transpose_f32": moved(lambda: (new(8192, 8192),), lambda x: x.t().contiguous(), 2 * square),
-        "permute_f32": moved(lambda: (new(16, 2048, 16, 128),), lambda x: x.permute(0, 2, 1, 3).contiguous(), 8 * 16 * 2048 * 16 * 128),
-        "permute_ends_f32": moved(lambda: (new(256, 32, 64, 128),), lambda x: x.permute(3, 1, 2, 0).contiguous(), 8 * 256 * 32 * 64 * 128),
-        "gather_f32": moved(lambda: (new(32768, 512), torch.full((131072,), 7, device="cuda", dtype=i64)), lambda e, t: e[t], 4 * 131072 * 512),
+        "permute_f32": moved(lambda: (new(16, 2048, 16, 128),), lambda x: x.permute(0, 2, 1, 3).contiguous(),
+                             8 * 16 * 2048 * 16 * 128),
+        "permute_ends_f32": moved(lambda: (new(256, 32, 64, 128),), lambda x: x.permute(3, 1, 2, 0).contiguous(),
+                                  8 * 256 * 32 * 64 * 128),
+        "gather_f32": moved(lambda: (new(32768, 512), torch.full((131072,), 7, device="cuda", dtype=i64)), lambda e,
+                            t: e[t], 4 * 131072 * 512),
         "cumulative_f32": moved(lambda: (new(8192, 8192),), lambda x: x.cumsum(1), 2 * square),
         "attention_f32": attention(64, 2048, 64, f32),
         "causal_attention_f32": attention(64, 2048, 64, f32, True),
         "attention_bf16": attention(64, 2048, 128, bf16),
-        "conv_nhwc_f32": moved(lambda: (new(32, 64, 58, 58).to(memory_format=torch.channels_last), new(64, 64, 3, 3).to(memory_format=torch.channels_last)),
+        "conv_nhwc_f32": moved(lambda: (new(32, 64, 58, 58).to(memory_format=torch.channels_last),
+                                        new(64, 64, 3, 3).to(memory_format=torch.channels_last)),
                                F.conv2d, 2 * 32 * 56 * 56 * 64 * 64 * 9, "flop"),
-        "stencil_f32": moved(lambda: (new(8194, 8194),), lambda x: 0.25 * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]), 2 * square),
+        "stencil_f32": moved(lambda: (new(8194, 8194),),
+                             lambda x: 0.25 * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]), 2 * square),
         "histogram_f32": moved(lambda: (torch.full((k // 2,), 7, device="cuda", dtype=i64), new(k // 2)),
                                lambda b, w: torch.zeros(1024, device="cuda").scatter_add_(0, b, w), 6 * k),
     }
@@ -159,7 +170,8 @@ def torch_seconds(f, tensors):
 
 
 def ours_seconds(ein, name, reps):
-    p = subprocess.run([ein, "bench", "--target=cuda", "--format=json", "--reps", str(reps), os.path.join(HERE, "gpu", name + ".ein"),
+    p = subprocess.run([ein, "bench", "--target=cuda", "--format=json", "--reps", str(reps),
+                        os.path.join(HERE, "gpu", name + ".ein"),
                         *GIVEN.get(name, [])], capture_output=True, text=True, timeout=300)
     if p.returncode:
         raise RuntimeError((p.stderr.strip() or "failed").split("\n")[0])
@@ -171,7 +183,8 @@ def rate(kind, n, seconds):
 
 
 def bench(ein, only, rounds, out):
-    names = [n for n in sorted(os.path.basename(p)[:-4] for p in glob.glob(os.path.join(HERE, "gpu", "*.ein"))) if not only or n in only]
+    names = [n for n in sorted(os.path.basename(p)[:-4] for p in glob.glob(os.path.join(HERE, "gpu", "*.ein")))
+             if not only or n in only]
     try:
         import torch
         known = peers()

@@ -27,7 +27,8 @@ CLOSE = 2e-3  # so far apart may results be, as a share of a result, or of what 
 ROUND = 2.0**-22  # and of the parameter, which is rounded
 LONG = 600  # seconds that an answer may take
 WARM = 2  # steps after the first one, before the first round
-ENV = dict(os.environ, OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+ENV = dict(os.environ, OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
+           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
            OMPI_MCA_rmaps_base_oversubscribe="1", GLOO_SOCKET_IFNAME="lo", PYTHONDONTWRITEBYTECODE="1")
 
 
@@ -50,7 +51,8 @@ class Peer:
         self.to = [open(path, "r+b", buffering=0) for path in pipes[:-1]]  # both ways, so that opening waits for nobody
         self.answers = open(pipes[-1], "r+b", buffering=0)
         self.log = open(os.path.join(folder, "log"), "w+b")
-        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=ENV, start_new_session=True)
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=ENV,
+                                        start_new_session=True)
 
     def ask(self, what):
         for pipe in self.to:
@@ -85,7 +87,8 @@ def build(ein, folder, case, sizes):
     flags = run(["pkg-config", "--cflags", "--libs", "step/step.pc"], cwd=folder).split()
     run(["mpicc", "-O2", os.path.join(HERE, "ranks", "ours.c"), "-o", "ours", *flags, "-lm"], cwd=folder)
     planned = json.loads(run([ein, "plan", "step.ein", "-n", str(RANKS), *dims, "--format=json"], cwd=folder))["bytes"]
-    counted = int(re.search(r"sites received (\d+) bytes", run([ein, "run", "step.ein", "--np", str(RANKS), "-v", *dims], cwd=folder))[1])
+    counted = int(re.search(r"sites received (\d+) bytes",
+                            run([ein, "run", "step.ein", "--np", str(RANKS), "-v", *dims], cwd=folder))[1])
     if counted != planned:
         sys.exit(f"{case.name}: the plan says {planned} bytes, but {counted} were received")
     return counted
@@ -97,7 +100,8 @@ def ours_whole(numpy, folder, name, like):
     for rank in range(RANKS):
         with open(os.path.join(folder, f"{name}.{rank}.at"), encoding="utf-8") as f:
             at = [[int(x) for x in line.split()] for line in f]
-        whole[tuple(slice(low, low + n) for low, n in at)] = numpy.fromfile(os.path.join(folder, f"{name}.{rank}"), numpy.float32).reshape([n for _, n in at])
+        block = numpy.fromfile(os.path.join(folder, f"{name}.{rank}"), numpy.float32).reshape([n for _, n in at])
+        whole[tuple(slice(low, low + n) for low, n in at)] = block
     return whole
 
 
@@ -110,7 +114,8 @@ def compare(case, inputs, ours, peer):
         theirs = numpy.load(os.path.join(peer.folder, file))
         mine = ours_whole(numpy, ours.folder, name, theirs)
         before = inputs.get(name.removesuffix("_next"), numpy.zeros((), numpy.float32))
-        apart, changed, kept = (float(numpy.linalg.norm(x.astype(numpy.float64))) for x in (mine - theirs, theirs - before, before))
+        apart, changed, kept = (float(numpy.linalg.norm(x.astype(numpy.float64)))
+                                for x in (mine - theirs, theirs - before, before))
         share = apart / (CLOSE * changed + ROUND * kept)
         if not share <= 1:
             sys.exit(f"{case.name}: {name} of {peer.name} differs by {share:.3g} times the tolerance")
@@ -139,11 +144,13 @@ HEAD = """| case | sizes | ours, s | received | peer, cut along | s | received |
 
 def rows(case, sizes, our_bytes, took, told):
     ours = took["ours"]
-    first = [case.name, ", ".join(f"{k} {v}" for k, v in sizes.items()), f"{statistics.median(ours):.3f}", size_text(our_bytes)]
+    first = [case.name, ", ".join(f"{k} {v}" for k, v in sizes.items()), f"{statistics.median(ours):.3f}",
+             size_text(our_bytes)]
     lines = []
     for name, said in told.items():
         ratio = statistics.median(t / o for t, o in zip(took[name], ours))
-        lines.append([*(first if not lines else [""] * 4), f"{name}, {said['how']}", f"{statistics.median(took[name]):.3f}", size_text(said["bytes"]), f"{ratio:.2f}",
+        lines.append([*(first if not lines else [""] * 4), f"{name}, {said['how']}",
+                      f"{statistics.median(took[name]):.3f}", size_text(said["bytes"]), f"{ratio:.2f}",
                       f"{said['bytes'] / our_bytes:.3g}"])
     return ["| " + " | ".join(line) + " |" for line in lines or [first + [""] * 5]]
 
@@ -158,11 +165,15 @@ def one(ein, case, there, rounds, small):
     with tempfile.TemporaryDirectory() as folder:
         try:
             our_bytes = build(ein, folder, case, sizes)
-            made.append(Peer("ours", ["mpirun", "-n", str(RANKS), os.path.join(folder, "ours"), os.path.join(folder, "of.ours")], os.path.join(folder, "of.ours"), RANKS))
+            made.append(Peer("ours",
+                             ["mpirun", "-n", str(RANKS), os.path.join(folder, "ours"),
+                              os.path.join(folder, "of.ours")], os.path.join(folder, "of.ours"), RANKS))
             for name, ranks in (("torch", RANKS), ("jax", 1)):
                 if name in there and (name != "torch" or case.ddp):
                     its = os.path.join(folder, "of." + name)
-                    made.append(Peer(name, [sys.executable, os.path.join(HERE, "ranks", "peer.py"), name, its, case.name, *(["small"] if small else [])], its, ranks))
+                    made.append(Peer(name,
+                                     [sys.executable, os.path.join(HERE, "ranks", "peer.py"), name, its, case.name,
+                                      *(["small"] if small else [])], its, ranks))
             ours, peers = made[0], made[1:]
             ours.ask("first")
             told = {p.name: p.ask("first") for p in peers}
@@ -183,7 +194,8 @@ def found(words):
     """Returns the installed peers; reports the others with the reason."""
     there = []
     for name in words:
-        asked = subprocess.run([sys.executable, "-c", f"import numpy, {name}; print({name}.__version__)"], capture_output=True, text=True, env=ENV, check=False)
+        asked = subprocess.run([sys.executable, "-c", f"import numpy, {name}; print({name}.__version__)"],
+                               capture_output=True, text=True, env=ENV, check=False)
         lines = (asked.stderr if asked.returncode else asked.stdout).split("\n")
         note(f"left out: {name} ({lines[-2]})" if asked.returncode else f"{name} {lines[-2]}")
         there += [] if asked.returncode else [name]
@@ -196,7 +208,8 @@ def main():
     words = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     words.add_argument("ein")
     words.add_argument("--rounds", type=int, default=9)
-    words.add_argument("--only", nargs="+", metavar="NAME", choices=[c.name for c in CASES], default=[c.name for c in CASES])
+    words.add_argument("--only", nargs="+", metavar="NAME", choices=[c.name for c in CASES],
+                       default=[c.name for c in CASES])
     words.add_argument("--peers", nargs="*", choices=["torch", "jax"], default=["torch", "jax"])
     words.add_argument("--small", action="store_true", help="only check that everything builds and agrees")
     told = words.parse_args()

@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""The emitted MPI code of plans on a modelled cluster, beside `ein plan --simulate`: smpi.py EIN [WHAT ...] [--pairs N]. WHAT: product, chain, classifier, speech,
-amazon (default: all), or pairs.
+"""The emitted MPI code of plans on a modelled cluster, beside `ein plan --simulate`: smpi.py EIN [WHAT ...] [--pairs
+N]. WHAT: product, chain, classifier, speech, amazon (default: all), or pairs.
 
-SimGrid's SMPI runs an MPI program as many processes inside one, on a network that it simulates. Wants `apt install libsimgrid-dev`; nothing else in Ein does, and
-without it this leaves with a message. Of a machine file (samples/machines) the network is taken: a star, each site with its link out and its link in. With more
-ranks than the file has sites the star gets more arms. SMPI's own factors for TCP and its measured host speed are off: what links carry is the file's.
+SimGrid's SMPI runs an MPI program as many processes inside one, on a network that it simulates. Wants `apt install
+libsimgrid-dev`; nothing else in Ein does, and without it this leaves with a message. Of a machine file
+(samples/machines) the network is taken: a star, each site with its link out and its link in. With more ranks than the
+file has sites the star gets more arms. SMPI's own factors for TCP and its measured host speed are off: what links carry
+is the file's.
 
-What is true: the runtime's and the emitted C, its order, its collectives and status messages, and each message's size. What is modelled: a kernel takes the seconds
-that the plan gives its equations, so only moves and waiting are judged, not rates; packing, unpacking and adding of parts take their bytes at the rate of the site's
-memory. What is not there: tensors (site.c), and so programs that move by data or repeat are left out, each with a line that says so.
+What is true: the runtime's and the emitted C, its order, its collectives and status messages, and each message's size.
+What is modelled: a kernel takes the seconds that the plan gives its equations, so only moves and waiting are judged,
+not rates; packing, unpacking and adding of parts take their bytes at the rate of the site's memory. What is not there:
+tensors (site.c), and so programs that move by data or repeat are left out, each with a line that says so.
 
-Prints a table in Markdown: seconds that --simulate and that the plan's sum predict, seconds under SMPI, and the ratio of the first and the last. At the end of each
-case: is the winner the same? For pairs: of those whose predicted seconds differ by 20 % or more, how many SMPI orders alike."""
+Prints a table in Markdown: seconds that --simulate and that the plan's sum predict, seconds under SMPI, and the ratio
+of the first and the last. At the end of each case: is the winner the same? For pairs: of those whose predicted seconds
+differ by 20 % or more, how many SMPI orders alike."""
 import argparse
 import collections
 import json
@@ -28,7 +32,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 PAPERS = os.path.join(ROOT, "samples", "papers")
 STRATEGIES = ["exact", "sqrt", "data", "megatron", "eindecomp-linear"]
-CONFIG = ["network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0", "smpi/simulate-computation:no", "smpi/host-speed:1Gf", "smpi/shared-malloc-blocksize:16777216",
+CONFIG = ["network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0", "smpi/simulate-computation:no",
+          "smpi/host-speed:1Gf", "smpi/shared-malloc-blocksize:16777216",
           "smpi/display-timing:no", "smpi/test:0"]
 APART = 1.2  # pairs whose predictions differ by less say nothing
 CLOSE = 1.01  # a plan that is predicted to be this close to the fastest may be the fastest
@@ -83,7 +88,8 @@ def platform(folder, ranks, rate, latency):
 
 
 def kernel_seconds(tasks, plan):
-    """Seconds of each kernel of a task text, in order. Panels of an equation are kernels of their own, and share its seconds."""
+    """Seconds of each kernel of a task text, in order. Panels of an equation are kernels of their own, and share its
+    seconds."""
     if re.search(r"^ *(repeat|fetch)\b", tasks, re.M):
         raise LeftOut("a repeat or a move by data")
     at = {}
@@ -94,7 +100,8 @@ def kernel_seconds(tasks, plan):
     for line in tasks.splitlines():
         if line.startswith("kernel "):
             seconds.append(0.0)
-        stage = re.match(r' +stage ([^\[ ]*)\[.*@"[^"]*":(\d+):(\d+)$', line) or re.match(r' +stage ([^\[ ]*) :.*@"[^"]*":(\d+):(\d+)$', line)
+        stage = (re.match(r' +stage ([^\[ ]*)\[.*@"[^"]*":(\d+):(\d+)$', line)
+                 or re.match(r' +stage ([^\[ ]*) :.*@"[^"]*":(\d+):(\d+)$', line))
         if stage:
             place = int(stage[2]), int(stage[3])
             if place not in at:
@@ -108,7 +115,8 @@ def kernel_seconds(tasks, plan):
 
 
 def body_with(text, seconds):
-    """The emitted C, where each kernel is its seconds: its several loops, of one name, numbered, and of one work, follow each other."""
+    """The emitted C, where each kernel is its seconds: its several loops, of one name, numbered, and of one work,
+    follow each other."""
     begin = text.index("/* ---- the run ---")
     head, lines, last, left = text[:begin], text[begin:].split("\n"), None, list(seconds)
     for i, line in enumerate(lines):
@@ -117,7 +125,8 @@ def body_with(text, seconds):
             last = None if "ein_move" in line or "ctx->bound" in line else last
             continue
         base, number = re.fullmatch(r"(.*?)(?:_(\d+))?", found[2]).groups()
-        own = last and last[1] == found[3] and (last[0] == base or (last[2] and last[2] == base and last[3] < int(number or 0)))
+        own = last and last[1] == found[3] and (last[0] == base
+                                                or (last[2] and last[2] == base and last[3] < int(number or 0)))
         if not own:
             if not left:
                 raise LeftOut("more loops than kernels")
@@ -179,7 +188,8 @@ void {name}_destroy({name}_ctx *ctx) {{ (void)ctx; }}
     platform(folder, ranks, rate, latency)
     site = os.path.join(folder, "site")
     call(["smpicc", "-O0", "-w", "-I", lib, os.path.join(HERE, "smpi", "site.c"), "-o", site, "-lm"])
-    out = call(["smpirun", "-np", str(ranks), "-platform", os.path.join(folder, "platform.xml"), "-hostfile", os.path.join(folder, "hosts"),
+    out = call(["smpirun", "-np", str(ranks), "-platform", os.path.join(folder, "platform.xml"), "-hostfile",
+                os.path.join(folder, "hosts"),
                 *(f"--cfg={c}" for c in CONFIG), "--log=root.thresh:error", site])
     found = re.search(r"^smpi (\S+) (\S+) (\S+)$", out, re.M)
     if not found:
@@ -188,7 +198,8 @@ void {name}_destroy({name}_ctx *ctx) {{ (void)ctx; }}
 
 
 def one(ein, program, ranks, machine, sizes, how, folder, done=()):
-    """Predicted by --simulate, by the plan's sum, under SMPI, and the plan's text, which tells plans apart: None if it is among those done."""
+    """Predicted by --simulate, by the plan's sum, under SMPI, and the plan's text, which tells plans apart: None if it
+    is among those done."""
     path, *figures = machine_for(machine, ranks, folder)
     common = ["-n", str(ranks), "--machine", path, *words(sizes), *how]
     plan = json.loads(call([ein, "plan", program, "--simulate", "--format=json", *common]))
@@ -211,7 +222,8 @@ def product_file(folder):
 def panel_plans(folder):
     """A product on a grid, and on one axis, in panels of each label, by name."""
     out = {}
-    for name, axes, homes in ("2-D", "i j", {"C": "i j", "A": "i k", "B": "k j"}), ("1-D", "i", {"C": "i", "A": "i", "B": "j"}):
+    for name, axes, homes in ("2-D", "i j", {"C": "i j", "A": "i k", "B": "k j"}), \
+            ("1-D", "i", {"C": "i", "A": "i", "B": "j"}):
         for panels in ("", "k=2", "k=8", "k=32", "i=8", "j=8"):
             path = os.path.join(folder, f"{name}{panels}.plan")
             with open(path, "w", encoding="utf-8") as f:
@@ -231,7 +243,8 @@ def cases(folder):
         yield "panels", product_file(folder), at(machine), (4,), {"N": 4096}, panel_plans(folder)
     for machine, ranks in (("p100_4.json", (4,)), ("m6in_16.json", (4, 8, 16, 64))):
         yield "chain", chain, at(machine), ranks, {"S": 16000}, ["exact", "sqrt", "eindecomp-linear"]
-        yield "chain", chain, at(machine), ranks, {"S": 16000, "K": 1600, "L": 160000}, ["exact", "sqrt", "eindecomp-linear"]
+        yield ("chain", chain, at(machine), ranks, {"S": 16000, "K": 1600, "L": 160000},
+               ["exact", "sqrt", "eindecomp-linear"])
     for sizes in ({"D": 8192}, {"D": 597540}, {"D": 597540, "N": 512}):
         yield "classifier", classifier, at("p100_4.json"), (4,), {**CLASSIFIER, **sizes}, all_data
     yield "speech", classifier, at("p3_10.json"), (4, 8, 16), {"N": 10000, "D": 1600, "H": 100000, "L": 10}, all_data
@@ -242,7 +255,8 @@ def table(ein, case, folder):
     what, program, machine, ranks, sizes, strategies = case
     for p in ranks:
         rows = []
-        print(f"\n{what} {sizes} on {p} of {os.path.basename(machine)[:-5]}\n\n| plan | --simulate | the plan's sum | SMPI | SMPI / --simulate |\n|---|---|---|---|---|", flush=True)
+        print(f"\n{what} {sizes} on {p} of {os.path.basename(machine)[:-5]}\n\n"
+              f"| plan | --simulate | the plan's sum | SMPI | SMPI / --simulate |\n|---|---|---|---|---|", flush=True)
         for s in strategies:
             try:
                 how = strategies[s] if isinstance(strategies, dict) else [f"--planner={s}"]
@@ -267,7 +281,8 @@ def random_program(r, folder, i):
     for k in range(1, n):
         left = "M0[a0,a1]" if k == 1 else f"P{k - 1}[a0,a{k}]"
         value = f"sum[a{k}] {left} * M{k}[a{k},a{k + 1}]"
-        lines.append(f"{'output ' if k == n - 1 else ''}P{k}[a0,a{k + 1}] = " + (f"max({value}, 0)" if r.random() < 0.5 else value))
+        lines.append(f"{'output ' if k == n - 1 else ''}P{k}[a0,a{k + 1}] = "
+                     + (f"max({value}, 0)" if r.random() < 0.5 else value))
     path = os.path.join(folder, f"random{i}.ein")
     with open(path, "w", encoding="utf-8") as f:
         f.write("\n".join(lines) + "\n")
@@ -279,7 +294,8 @@ def pairs(ein, wanted, seed, folder):
     while of < wanted and i < 20 * wanted:
         program, tensors = random_program(r, folder, i)
         p = r.choice([4, 8, 16])
-        machine = os.path.join(ROOT, "samples", "machines", r.choice(["p100_4.json", "m6in_16.json", "r5d_10.json", "cluster_16.json"]))
+        machine = os.path.join(ROOT, "samples", "machines",
+                               r.choice(["p100_4.json", "m6in_16.json", "r5d_10.json", "cluster_16.json"]))
         i += 1
         ways = [[f"--planner={s}"] for s in ("exact", "sqrt", "data")]
         for name, labels in tensors:
@@ -306,14 +322,16 @@ def pairs(ein, wanted, seed, folder):
                           f" {slow_how} {slow:.4g} s, {slow_seen:.4g} s", flush=True)
         print(f"  {i} programs, {len(ratios)} plans: {agree} of {of} pairs", flush=True)
     if of:
-        print(f"\n{agree} of {of} pairs in the same order ({100 * agree / of:.1f} %), of {len(ratios)} plans of {i} programs, seed {seed}")
+        print(f"\n"
+              f"{agree} of {of} pairs in the same order ({100 * agree / of:.1f} %), of {len(ratios)} plans of {i} programs, seed {seed}")
     return ratios
 
 
 def spread(ratios):
     if ratios:
         within = sum(abs(x - 1) <= 0.15 for x in ratios)
-        print(f"\nSMPI / --simulate: median {statistics.median(ratios):.3f}, from {min(ratios):.3f} to {max(ratios):.3f}; {within} of {len(ratios)} within 15 %")
+        print(f"\n"
+              f"SMPI / --simulate: median {statistics.median(ratios):.3f}, from {min(ratios):.3f} to {max(ratios):.3f}; {within} of {len(ratios)} within 15 %")
 
 
 def main():

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Independent subnet training compared with data parallelism (docs/papers.md): accuracy, bytes moved, and time on a modelled network.
+"""Independent subnet training compared with data parallelism (docs/papers.md): accuracy, bytes moved, and time on a
+modelled network.
 
     bench/subnets.py build/ein [--machine samples/machines/r5d_10.json] [--goal 0.75] [--curves]
 
-The task is synthetic, the same as in the samples: examples are normal, and a random linear teacher with a fixed seed gives their classes. EXAMPLES and
-BATCH, the examples per step, are totals that are divided among the sites, so data parallelism computes the same on any number of sites. Each method
-(METHODS) is a sample of samples/papers and the number of steps between exchanges. It is run anew for each number in STEPS, on one site, because cuts change
-only the last bits. Bytes and seconds are from `ein plan -n SITES --machine`: with `--planner=data`, which cuts examples, for methods where each site has
-the whole net; for subnets, with the fastest plan found. A method reaches the goal at the first number in STEPS from which on its accuracy stays there; its
-bytes and seconds are those of a run of that length.
-"""
+The task is synthetic, the same as in the samples: examples are normal, and a random linear teacher with a fixed seed
+gives their classes. EXAMPLES and BATCH, the examples per step, are totals that are divided among the sites, so data
+parallelism computes the same on any number of sites. Each method (METHODS) is a sample of samples/papers and the number
+of steps between exchanges. It is run anew for each number in STEPS, on one site, because cuts change only the last
+bits. Bytes and seconds are from `ein plan -n SITES --machine`: with `--planner=data`, which cuts examples, for methods
+where each site has the whole net; for subnets, with the fastest plan found. A method reaches the goal at the first
+number in STEPS from which on its accuracy stays there; its bytes and seconds are those of a run of that length. """
 import argparse
 import json
 import os
@@ -21,7 +22,8 @@ SIZES = {"D": 96, "H": 256, "C": 8, "E": 2000}
 EXAMPLES, BATCH = 3072, 128  # totals over all sites
 SITES = (2, 4, 8)
 STEPS = (20, 40, 60, 80, 100, 140, 200, 300, 400, 600)
-METHODS = (("data parallel", "local_sgd", 1, ["--planner=data"]), ("local SGD, every 10", "local_sgd", 10, ["--planner=data"]), ("subnets, every 10", "subnets", 10, []))
+METHODS = (("data parallel", "local_sgd", 1, ["--planner=data"]),
+           ("local SGD, every 10", "local_sgd", 10, ["--planner=data"]), ("subnets, every 10", "subnets", 10, []))
 
 
 def words_of(sites, every, steps):
@@ -40,7 +42,8 @@ def right(ein, name, words):
 
 def cost(ein, name, sites, words, machine, planner):
     """The bytes that all sites receive, and the seconds."""
-    plan = json.loads(said([ein, "plan", f"{PAPERS}/{name}.ein", "-n", str(sites), *words, "--machine", machine, *planner, "--format=json"]))
+    plan = json.loads(said([ein, "plan", f"{PAPERS}/{name}.ein", "-n", str(sites), *words, "--machine", machine,
+                            *planner, "--format=json"]))
     return plan["bytes"], plan["seconds"]
 
 

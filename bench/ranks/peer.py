@@ -18,7 +18,9 @@ TRIES = 5  # steps of each sharding; the fastest counts
 
 
 def serve(folder, rank, first, step):
-    with open(os.path.join(folder, f"to.{rank}"), encoding="utf-8") as to, open(os.path.join(folder, "from" if rank == 0 else os.devnull), "w", encoding="utf-8") as out:
+    with open(os.path.join(folder, f"to.{rank}"),
+              encoding="utf-8") as to, open(os.path.join(folder, "from" if rank == 0 else os.devnull), "w",
+                                            encoding="utf-8") as out:
         for line in to:
             print(json.dumps({"first": first, "step": step}[line.strip()]()), file=out, flush=True)
 
@@ -28,7 +30,7 @@ def save(folder, results):
         numpy.save(os.path.join(folder, name + ".npy"), numpy.asarray(x))
 
 
-# ---- PyTorch: DistributedDataParallel over gloo, a process a rank ---------------------------------------------------------------------------
+# ---- PyTorch: DistributedDataParallel over gloo, a process a rank --------------------------------------------------
 
 
 class Torch:
@@ -58,7 +60,8 @@ class Torch:
 
     def one(self):
         self.rule.zero_grad()
-        loss = self.torch.nn.functional.binary_cross_entropy_with_logits(self.ddp(self.x), self.y, reduction="sum") / len(self.x)
+        entropy = self.torch.nn.functional.binary_cross_entropy_with_logits
+        loss = entropy(self.ddp(self.x), self.y, reduction="sum") / len(self.x)
         loss.backward()
         self.rule.step()
 
@@ -107,10 +110,11 @@ def torch_main(folder, inputs):
     return max(os.waitstatus_to_exitcode(os.wait()[1]) != 0 for _ in ranks)
 
 
-# ---- JAX: one process, four devices of the host -----------------------------------------------------------------------------------------------
+# ---- JAX: one process, four devices of the host --------------------------------------------------------------------
 
 SIZES = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s32": 4, "u32": 4, "f32": 4, "s64": 8, "f64": 8}
-MOVES = {"all-reduce": lambda n, g: 2 * n * (g - 1) / g, "all-gather": lambda n, g: n * (g - 1) / g, "reduce-scatter": lambda n, g: n * (g - 1),
+MOVES = {"all-reduce": lambda n, g: 2 * n * (g - 1) / g, "all-gather": lambda n, g: n * (g - 1) / g,
+         "reduce-scatter": lambda n, g: n * (g - 1),
          "all-to-all": lambda n, g: n * (g - 1) / g, "collective-permute": lambda n, g: n}
 
 
@@ -121,8 +125,10 @@ def moved(hlo):
         m = re.search(r"= (.*?) (%s)(-start)?\(" % "|".join(MOVES), line)
         if not m:
             continue
-        n = sum(SIZES[d] * int(numpy.prod([int(x) for x in extents.split(",") if x], initial=1)) for d, extents in re.findall(r"(\w+)\[([\d,]*)\]", m[1]) if d in SIZES)
-        listed, dense = re.search(r"replica_groups=\{\{([\d,]+)\}", line), re.search(r"replica_groups=\[(\d+),(\d+)\]", line)
+        n = sum(SIZES[d] * int(numpy.prod([int(x) for x in extents.split(",") if x], initial=1))
+                for d, extents in re.findall(r"(\w+)\[([\d,]*)\]", m[1]) if d in SIZES)
+        listed = re.search(r"replica_groups=\{\{([\d,]+)\}", line)
+        dense = re.search(r"replica_groups=\[(\d+),(\d+)\]", line)
         group = len(listed[1].split(",")) if listed else int(dense[2]) if dense else RANKS
         total += MOVES[m[2]](n, group) * RANKS
     return int(total)
@@ -145,7 +151,8 @@ class Jax:
         step, places, results = self.shardings[how](jax, self.mesh, self.place)
         fed = [k for k, name in enumerate(self.inputs) if name + "_next" in results]
         self.args = {name: jax.device_put(x, places[name]) for name, x in self.inputs.items()}
-        self.run = jax.jit(step, in_shardings=tuple(places[name] for name in self.inputs), out_shardings=results, donate_argnums=fed).lower(*self.args.values()).compile()
+        self.run = jax.jit(step, in_shardings=tuple(places[name] for name in self.inputs), out_shardings=results,
+                           donate_argnums=fed).lower(*self.args.values()).compile()
 
     def one(self):
         results = self.jax.block_until_ready(self.run(*self.args.values()))

@@ -20,7 +20,8 @@ import unicodedata
 
 EDITOR, EIN, TOKENS, ROOT = sys.argv[1:]
 
-OF_KIND = {"COMMENT": "comment", "STRING": "string", "INT": "number", "REAL": "number", "ID": "name", "CONST": "constant", "DTYPE": "type",
+OF_KIND = {"COMMENT": "comment", "STRING": "string", "INT": "number", "REAL": "number", "ID": "name",
+           "CONST": "constant", "DTYPE": "type",
            "REDUCER": "reducer", "COUNT": "reducer", "SLIP": "bad", "BAD": "bad"}
 for kind in "DIM INPUT PARAM OUTPUT STATE NEXT REPEAT UNTIL DEF MONOID IDENTITY EXTERN ADJOINT USE ASSERT FROM TO WHERE IF THEN ELSE OR AND NOT".split():
     OF_KIND[kind] = "keyword"
@@ -30,9 +31,12 @@ for kind in "COLON COMMA LP RP LB RB LC RC SEMI".split():
     OF_KIND[kind] = "point"
 
 # What no file of the tests has, too.
-ODD = ["1.5e", "1e+5x", "1e+", "1..5", ".5", "x.5", "5'", "5.a.b", "12abc", "1e5.", "sum'", "π'", "π0", "∑x", "Σx", "Σ'", "∞∞", "a//=b", "===", "a!==b", "!a", "?",
-       "x' '", "fro \"a\"", "from \"a\"", "from\t\"a\"", "from_ \"a\"", "to x", "“a” b", "“a", "\"open", "\"a#b\" # c \"d\"", "f16x f16 f16' f16(", "softmax[i where i < 3](x)",
-       "a\\b", "@ $ ~ `", "öde[ä] = sum[ö] x", "a−b ∧ c¬", "x[i]:f32", "-> => := <>", "&&&", "**=", "??=", "x??y", "not and or", "notand", "dim1 dim", "inf.x"]
+ODD = ["1.5e", "1e+5x", "1e+", "1..5", ".5", "x.5", "5'", "5.a.b", "12abc", "1e5.", "sum'", "π'", "π0", "∑x", "Σx",
+       "Σ'", "∞∞", "a//=b", "===", "a!==b", "!a", "?",
+       "x' '", "fro \"a\"", "from \"a\"", "from\t\"a\"", "from_ \"a\"", "to x", "“a” b", "“a", "\"open",
+       "\"a#b\" # c \"d\"", "f16x f16 f16' f16(", "softmax[i where i < 3](x)",
+       "a\\b", "@ $ ~ `", "öde[ä] = sum[ö] x", "a−b ∧ c¬", "x[i]:f32", "-> => := <>", "&&&", "**=", "??=", "x??y",
+       "not and or", "notand", "dim1 dim", "inf.x"]
 
 
 def lines_of_files():
@@ -62,7 +66,8 @@ def spans(text, found):
 
 
 def scanned(lines):
-    said = subprocess.run([TOKENS], input="\n".join(lines).encode(), stdout=subprocess.PIPE, check=True).stdout.decode().split("\n")
+    said = subprocess.run([TOKENS], input="\n".join(lines).encode(), stdout=subprocess.PIPE,
+                          check=True).stdout.decode().split("\n")
     for text, row in zip(lines, said):
         place = {}
         for i, c in enumerate(text):
@@ -84,8 +89,10 @@ def patterns_of(characters):
 
 # ---- TextMate ----------------------------------------------------------------------------------------
 
-SCOPES = {"comment": "comment", "string": "string", "constant.numeric": "number", "constant.language": "constant", "storage.type": "type",
-          "support.function.reducer": "reducer", "keyword.control": "keyword", "keyword.operator": "operator", "punctuation": "point",
+SCOPES = {"comment": "comment", "string": "string", "constant.numeric": "number", "constant.language": "constant",
+          "storage.type": "type",
+          "support.function.reducer": "reducer", "keyword.control": "keyword", "keyword.operator": "operator",
+          "punctuation": "point",
           "entity.name.function": "name", "variable": "name", "invalid": "bad"}
 
 
@@ -116,8 +123,10 @@ def by_textmate(lines, compiled):
 
 # ---- Vim ---------------------------------------------------------------------------------------------
 
-GROUPS = {"einComment": "comment", "einTodo": "comment", "einString": "string", "einNumber": "number", "einConstant": "constant", "einType": "type", "einReducer": "reducer",
-          "einKeyword": "keyword", "einOperator": "operator", "einPoint": "point", "einCall": "name", "einName": "name", "einError": "bad"}
+GROUPS = {"einComment": "comment", "einTodo": "comment", "einString": "string", "einNumber": "number",
+          "einConstant": "constant", "einType": "type", "einReducer": "reducer",
+          "einKeyword": "keyword", "einOperator": "operator", "einPoint": "point", "einCall": "name", "einName": "name",
+          "einError": "bad"}
 ASKED = """
 set encoding=utf-8
 edit lines
@@ -152,10 +161,12 @@ def by_vim(lines, tokens):
     asked = [list(ends(text, found)) for text, found in zip(lines, tokens)]
     columns = [" ".join(str(len(text[:i].encode()) + 1) for i in at) for text, at in zip(lines, asked)]
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("lines", "\n".join(lines)), ("columns", "\n".join(columns)), ("ein.vim", grammar()), ("ask.vim", ASKED)):
+        for name, text in (("lines", "\n".join(lines)), ("columns", "\n".join(columns)), ("ein.vim", grammar()),
+                           ("ask.vim", ASKED)):
             with open(f"{folder}/{name}", "w", encoding="utf-8") as f:
                 f.write(text + "\n")
-        subprocess.run(["vim", "-u", "NONE", "-i", "NONE", "-n", "-N", "-es", "--cmd", "set encoding=utf-8", "-S", "ask.vim"], cwd=folder,
+        subprocess.run(["vim", "-u", "NONE", "-i", "NONE", "-n", "-N", "-es", "--cmd", "set encoding=utf-8", "-S",
+                        "ask.vim"], cwd=folder,
                        stdin=subprocess.DEVNULL, timeout=100)
         with open(f"{folder}/groups", encoding="utf-8") as f:
             rows = f.read().split("\n")
@@ -173,7 +184,8 @@ const grammar = g => Object.fromEntries(Object.entries(g.rules).map(([k, f]) => 
 
 
 def words_of_rules(rules, compiled):
-    """(kind, its text or pattern) of all words: a rule that is a pattern or a choice of texts, and texts within other rules."""
+    """(kind, its text or pattern) of all words: a rule that is a pattern or a choice of texts, and texts within other
+    rules."""
     words = []
 
     def texts(kind, rule):
@@ -233,7 +245,8 @@ def every_word():
         words = set(re.findall(r'"([a-z][a-z0-9]*)"', f.read()))
     text = grammar()
     if EDITOR == "tree-sitter":
-        text += subprocess.run([EIN, "--grammar", "tree-sitter-queries"], stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
+        text += subprocess.run([EIN, "--grammar", "tree-sitter-queries"], stdout=subprocess.PIPE, check=True,
+                               encoding="utf-8").stdout
     return [w for w in sorted(words) if not re.search(rf"\b{w}\b", text)]
 
 
@@ -257,7 +270,8 @@ def main():
         got = (by_textmate if EDITOR == "textmate" else by_tree_sitter)(lines, compiled)
     wrong = [f"{w} is a word, and not in the grammar" for w in every_word()]
     for text, want, have in zip(lines, wanted, got):
-        other = [i for i in (have if EDITOR == "vim" else range(len(text))) if text[i] not in " \t" and want[i] != have[i]]
+        other = [i for i in (have if EDITOR == "vim" else range(len(text))) if text[i] not in " \t"
+                 and want[i] != have[i]]
         if other:
             wrong.append(f"{text!r}, column {other[0] + 1}: the scanner says {want[other[0]]}, the grammar {have[other[0]]}")
     print("\n".join(wrong[:20]))

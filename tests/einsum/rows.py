@@ -92,7 +92,8 @@ class Form:
         b += "output %s%s = %s\n# expect: sum(%s) = %d\n" % (z, at, body, z, want[0])
         if self.name in ("i64", "f64"):
             mix = "((%s) %% 97 + 1) * %s%s" % (flat(out, out_shape), z, at)
-            b += "output M_%s = %s%s\n# expect: M_%s = %d\n" % (self.name, "sum%s " % at if out else "", mix, self.name, want[1])
+            b += "output M_%s = %s%s\n" % (self.name, "sum%s " % at if out else "", mix)
+            b += "# expect: M_%s = %d\n" % (self.name, want[1])
         return b
 
     def sources(self):
@@ -249,7 +250,8 @@ def wrong_program(row):
 # einsum: the exit code of `ein einsum` with the row's equation, and what it must say; 0 where NumPy, too, takes it.
 Rule = collections.namedtuple("Rule", "program einsum")
 ERRORS = {
-    "missing_operands": Rule("operands are written by name, so there is no count to get wrong", (2, "but 0 sources are given")),
+    "missing_operands": Rule("operands are written by name, so there is no count to get wrong",
+                             (2, "but 0 sources are given")),
     "too_many_operands": Rule("as for missing operands", (2, r"has \d operands?, but \d sources are given")),
     "too_few_operands": Rule("as for missing operands", (2, r"has 2 operands, but 1 source is given")),
     "rank_too_small_for_subscripts": Rule(r"error\[E073\]", (1, r"has \d ax[ei]s, but its labels are")),
@@ -258,7 +260,8 @@ ERRORS = {
     "bad_character": Rule(r"error\[E0(01|02|04|16)\]", (2, r"a label is one letter, and `[%$&2]` is none")),
     "output_label_not_in_input": Rule(r"error\[E063\].* {label}\b", (2, r"label {label} stands right of -> only")),
     "output_label_repeated": Rule(r"error\[E076\]: label j ", (2, "label j stands twice right of ->")),
-    "repeated_label_dims_differ": Rule(r"error\[E060\].*label {label}\b", (1, r"label {label} is \d+ by .*, but \d+ by")),
+    "repeated_label_dims_differ": Rule(r"error\[E060\].*label {label}\b",
+                                       (1, r"label {label} is \d+ by .*, but \d+ by")),
     # einops' own
     "singleton_axis_unsupported": Rule(r"error\[E00[16]\]", (2, "a label is one letter, and `\\(` is none")),
     "regroup_unsupported": Rule("Ein has groups", (2, "a label is one letter, and `\\(` is none")),
@@ -277,7 +280,8 @@ def groups_check(ein, row, folder):
     a, z = (subscripts(t, True) for t in (left, right))
     shape, out = ([5, 2], [10]) if "(" in right else ([10], [5, 2])
     at = brackets(str(n) for n in shape)
-    program_write(folder, "input X%s : i64\noutput Z[%s] = X[%s]\n" % (at, z.replace("a", "a:5", 1) if "(" in left else z, a))
+    program_write(folder,
+                  "input X%s : i64\noutput Z[%s] = X[%s]\n" % (at, z.replace("a", "a:5", 1) if "(" in left else z, a))
     ein.good(["run", "x.ein", "X=fill", "-o", "Z.npy"], folder)
     compare(os.path.join(folder, "Z.npy"), out, checksums(fill(0, shape)), "groups")
 
@@ -311,8 +315,10 @@ def kernels_as_rows(rows):
         size = {k: int(n) for k, n in (w.split("=") for w in r["sizes"].split())}
         operands, out = split(r["equation"])
         shapes = ";".join("x".join(str(size[c]) for c in t) or "-" for t in operands)
-        yield dict(id=r["kernel"], equation=r["equation"], shapes=shapes, dtype="any", expect="ok", norm_equation=r["equation"],
-                   norm_shapes=shapes, out_shape="x".join(str(size[c]) for c in out) or "-", mults=str(math.prod(size.values())), chk_sum=r["chk_sum"], chk_mix=r["chk_mix"], origin="")
+        yield dict(id=r["kernel"], equation=r["equation"], shapes=shapes, dtype="any", expect="ok",
+                   norm_equation=r["equation"],
+                   norm_shapes=shapes, out_shape="x".join(str(size[c]) for c in out) or "-",
+                   mults=str(math.prod(size.values())), chk_sum=r["chk_sum"], chk_mix=r["chk_mix"], origin="")
 
 
 def sampled(rows, n):
@@ -340,7 +346,8 @@ def main():
                 rows = sampled(rows, o.sample)
             if o.only:
                 rows = [r for r in rows if r["id"] == o.only]
-            work = [(r["id"], functools.partial(wrong_row if r["expect"] == "error" else good_row, ein, r)) for r in rows]
+            work = [(r["id"], functools.partial(wrong_row if r["expect"] == "error" else good_row, ein, r))
+                    for r in rows]
             failed, done = run_all(ein, o.jobs, work)
             print("%s: %d rows, %d right, %d wrong" % (os.path.basename(path), len(rows), len(rows) - failed, failed))
             for what in sorted(done):

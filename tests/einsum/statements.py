@@ -159,7 +159,8 @@ REFUSED = {
     "a(i)=B(i,j)*c(j), B 5x4, c 3": ("input B[5,4] : f64\ninput c[3] : f64\noutput a[i] = sum[j] B[i,j] * c[j]\n",
                                      r"error\[E060\]: label j "),
     "compile with no expression": ("output a\n", r"error\[E070\]: a "),
-    'two tensors named "a" in one statement': ("input a[3] : f64\ninput a[4] : f64\noutput b[i] = a[i] + a[i]\n", r"error\[E050\]: a "),
+    'two tensors named "a" in one statement': ("input a[3] : f64\ninput a[4] : f64\noutput b[i] = a[i] + a[i]\n",
+                                               r"error\[E050\]: a "),
     "assemble/compute before compile": (None, "a program is compiled and run as one"),
 }
 
@@ -219,7 +220,8 @@ def _(t, i, j):
     return sum(t.A(i, k) * t.B(k, j) for k in range(4))
 
 
-@computation("batch_matmul", {"X": [2, 3, 4], "Y": [2, 4, 5]}, [2, 3, 5], "output O[b,n,k] = sum[m] X[b,n,m] * Y[b,m,k]")
+@computation("batch_matmul", {"X": [2, 3, 4], "Y": [2, 4, 5]}, [2, 3, 5],
+             "output O[b,n,k] = sum[m] X[b,n,m] * Y[b,m,k]")
 def _(t, b, n, k):
     return sum(t.X(b, n, m) * t.Y(b, m, k) for m in range(4))
 
@@ -239,7 +241,8 @@ def _(t, n, a, c, h, w):
              "R[m,a,b,f] = sum[c] X[m,a,b,c] * W[f,c]\nS[m,a,e,f] = sum[b] R[m,a,b,f] * V[e,b]\n"
              "output O[m,d,e,f] = sum[a] S[m,a,e,f] * U[d,a]")
 def _(t, m, d, e, f):
-    return sum(t.X(m, a, b, c) * t.U(d, a) * t.V(e, b) * t.W(f, c) for a in range(2) for b in range(3) for c in range(2))
+    return sum(t.X(m, a, b, c) * t.U(d, a) * t.V(e, b) * t.W(f, c) for a in range(2) for b in range(3)
+               for c in range(2))
 
 
 @computation("fcrelu", {"I": [3, 4], "W": [5, 4], "B": [5]}, [3, 5],
@@ -274,7 +277,8 @@ def _(t, i, j, l):
 
 
 @computation("moments", {"I": [3, 7]}, [3, 2],
-             "M[n] = mean[k] I[n,k]\nV[n] = (mean[k] I[n,k]^2) - M[n]^2\noutput O[n,s:2] = if s == 0 then M[n] else V[n]")
+             "M[n] = mean[k] I[n,k]\nV[n] = (mean[k] I[n,k]^2) - M[n]^2\n"
+             "output O[n,s:2] = if s == 0 then M[n] else V[n]")
 def _(t, n, s):
     x = [t.I(n, k) for k in range(7)]
     mu, var = normal_of(x, 0)
@@ -286,15 +290,18 @@ def _(t, n, d):
     return softmax_of([t.I(n, k) for k in range(5)])[d]
 
 
-@computation("layernorm", {"I": [2, 6], "G": [6], "B": [6]}, [2, 6], "output O[n,d] = layernorm[d](I[n,d], G[d], B[d], 1e-5)")
+@computation("layernorm", {"I": [2, 6], "G": [6], "B": [6]}, [2, 6],
+             "output O[n,d] = layernorm[d](I[n,d], G[d], B[d], 1e-5)")
 def _(t, n, d):
     mu, var = normal_of([t.I(n, k) for k in range(6)], 1e-5)
     return (t.I(n, d) - mu) / math.sqrt(var) * t.G(d) + t.B(d)
 
 
 @computation("group_norm", {"I": [2, 6, 2, 2], "G": [6], "B": [6]}, [2, 6, 2, 2],
-             "S[n,g:3,d,h,w] = I[n, (g d), h, w]\nM[n,g] = mean[d,h,w] S[n,g,d,h,w]\nV[n,g] = mean[d,h,w] (S[n,g,d,h,w] - M[n,g])^2\n"
-             "N[n, (g d), h, w] = (S[n,g,d,h,w] - M[n,g]) * rsqrt(V[n,g] + 1e-5)\noutput O[n,c,h,w] = N[n,c,h,w] * G[c] + B[c]")
+             "S[n,g:3,d,h,w] = I[n, (g d), h, w]\nM[n,g] = mean[d,h,w] S[n,g,d,h,w]\n"
+             "V[n,g] = mean[d,h,w] (S[n,g,d,h,w] - M[n,g])^2\n"
+             "N[n, (g d), h, w] = (S[n,g,d,h,w] - M[n,g]) * rsqrt(V[n,g] + 1e-5)\n"
+             "output O[n,c,h,w] = N[n,c,h,w] * G[c] + B[c]")
 def _(t, n, c, h, w):
     g = c // 2
     mu, var = normal_of([t.I(n, 2 * g + d, a, b) for d in range(2) for a in range(2) for b in range(2)], 1e-5)
@@ -357,7 +364,8 @@ def _(t):
 
 
 MISTAKES = {
-    "shape mismatch": ("dim M = 3, N = 4\ninput A[M,N] : f64\ninput B[M,N] : f64\noutput O[i,j] = sum[k] A[i,k] * B[k,j]\n",
+    "shape mismatch": ("dim M = 3, N = 4\ninput A[M,N] : f64\ninput B[M,N] : f64\n"
+                       "output O[i,j] = sum[k] A[i,k] * B[k,j]\n",
                        r"error\[E060\]: label k "),
     "undefined variable": ("input A[3] : f64\noutput O[i] = A[i] * C[i]\n", r"error\[E070\]: C "),
     "reduction without operator": ("input A[3,4] : f64\noutput O[i] = A[i,j]\n", r"error\[E078\]: label j "),

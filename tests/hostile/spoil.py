@@ -76,7 +76,8 @@ class Corpus:
         out = []
         for path in programs:
             for stop in stops:
-                done = subprocess.run([self.ein, "build", path, *self.sites, "--stop=" + stop, "-o", "-"], capture_output=True, text=True)
+                done = subprocess.run([self.ein, "build", path, *self.sites, "--stop=" + stop, "-o", "-"],
+                                      capture_output=True, text=True)
                 if done.returncode == 0:
                     ending = "graph" if stop in ("graph", "optimised") else stop
                     out.append((os.path.basename(path), ending, PLACE.sub("", done.stdout)))
@@ -85,7 +86,8 @@ class Corpus:
     def emit(self, name):
         """ein makes C of it, or says why not. Whether there is C."""
         prefix = name.split(".")[0]
-        done = subprocess.run(["timeout", "20", self.ein, "build", name, "--emit=c", "--prefix", prefix, "-o", prefix + ".c"],
+        done = subprocess.run(["timeout", "20", self.ein, "build", name, "--emit=c", "--prefix", prefix, "-o",
+                               prefix + ".c"],
                               cwd=self.work, capture_output=True, text=True, errors="replace")
         if done.returncode in (1, 2, 4):
             self.refused += 1
@@ -99,7 +101,8 @@ class Corpus:
         """What a program has beside its kernels, compiled once."""
         subprocess.run([sys.executable, os.path.join(self.runtime, "one.py"), self.work], check=True)
         o = os.path.join(self.work, "ein_program.o")
-        subprocess.run(["cc", "-c", *FLAGS, "-D_GNU_SOURCE", "-o", o, os.path.join(self.work, "ein_program.c")], check=True)
+        subprocess.run(["cc", "-c", *FLAGS, "-D_GNU_SOURCE", "-o", o, os.path.join(self.work, "ein_program.c")],
+                       check=True)
         self.objects.append(o)
 
     def compile(self, names):
@@ -112,7 +115,8 @@ class Corpus:
             f.write(", ".join(f"&{n}_model" for n in names) + "};\n")
             f.write("int ein_program(const ein_model *model, const char *version, int device, int argc, char **word);\nint main(int argc, char **word) {\n"
                     '  return ein_program(models[atoi(getenv("PICK"))], "?", 0, argc, word);\n}\n')
-        return subprocess.run(["cc", *FLAGS, "-D_GNU_SOURCE", "-I", self.runtime, "-o", program, all_c, *self.objects, "-lm", "-lpthread"],
+        return subprocess.run(["cc", *FLAGS, "-D_GNU_SOURCE", "-I", self.runtime, "-o", program, all_c, *self.objects,
+                               "-lm", "-lpthread"],
                               capture_output=True, text=True), program
 
     def run(self, names):
@@ -126,8 +130,10 @@ class Corpus:
         for i, name in enumerate(names):
             with open(os.path.join(self.work, name)) as f:
                 words = arguments(f.read())
-            env = dict(os.environ, PICK=str(i), ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1", EIN_NUM_THREADS="2")
-            ran = subprocess.run(["timeout", "10", program, *words], env=env, capture_output=True, text=True, errors="replace")
+            env = dict(os.environ, PICK=str(i), ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1",
+                       EIN_NUM_THREADS="2")
+            ran = subprocess.run(["timeout", "10", program, *words], env=env, capture_output=True, text=True,
+                                 errors="replace")
             self.judge(name, words, ran)
 
     def judge(self, name, words, ran):
@@ -142,13 +148,17 @@ class Corpus:
         """All sites in one process of ein, whose emitted code alone is looked at, and what it asks of malloc."""
         with open(os.path.join(self.work, name)) as f:
             words = arguments(f.read())
-        done = subprocess.run(["timeout", "20", self.ein, "check", name], cwd=self.work, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(["timeout", "20", self.ein, "check", name], cwd=self.work, capture_output=True, text=True,
+                              errors="replace")
         if done.returncode in (1, 2, 4):
             self.refused += 1
             return
-        asan = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
-        env = dict(os.environ, LD_PRELOAD=asan, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:handle_segv=1:exitcode=99")
-        ran = subprocess.run(["timeout", "60", self.ein, "run", name, "--target=c", "--flags=-O0 -w -fsanitize=address", *words],
+        asan = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True,
+                              check=True).stdout.strip()
+        env = dict(os.environ, LD_PRELOAD=asan,
+                   ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:handle_segv=1:exitcode=99")
+        ran = subprocess.run(["timeout", "60", self.ein, "run", name, "--target=c", "--flags=-O0 -w -fsanitize=address",
+                              *words],
                              cwd=self.work, env=env, capture_output=True, text=True, errors="replace")
         self.judge(name, words, ran)
 
@@ -169,7 +179,8 @@ def arguments(text):
 
 
 def main(words):
-    options = {"--seed": "1", "--count": "300", "--stops": "graph,optimised,task,loop,loop", "--keep": "", "--sites": ""}
+    options = {"--seed": "1", "--count": "300", "--stops": "graph,optimised,task,loop,loop", "--keep": "",
+               "--sites": ""}
     rest = []
     while words:
         word = words.pop(0)

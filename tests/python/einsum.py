@@ -33,7 +33,8 @@ def rows_of(name):
 
 def tensor(code, shape, values):
     """In memory of ctypes, in C order."""
-    kind = {"q": ctypes.c_int64, "d": ctypes.c_double, "f": ctypes.c_float, "b": ctypes.c_int8, "?": ctypes.c_bool}[code]
+    kind = {"q": ctypes.c_int64, "d": ctypes.c_double, "f": ctypes.c_float, "b": ctypes.c_int8,
+            "?": ctypes.c_bool}[code]
     room = array.array("b" if code == "?" else code, values)
     whole = kind
     for n in reversed(shape):
@@ -42,7 +43,8 @@ def tensor(code, shape, values):
 
 
 def filled(row, code="q"):
-    return [tensor(code, s, corpus.fill(t, s)) for t, s in enumerate(corpus.shapes_of(row["shapes"]))] if row["shapes"] else []
+    return [tensor(code, s, corpus.fill(t, s)) for t,
+            s in enumerate(corpus.shapes_of(row["shapes"]))] if row["shapes"] else []
 
 
 class Corpora(unittest.TestCase):
@@ -58,7 +60,8 @@ class Corpora(unittest.TestCase):
         code, pattern = corpus.ERRORS[row["error_class"]].einsum
         pattern = pattern.replace("{label}", corpus.LABEL.get(row["id"], "")).replace("source", "tensor")
         if not code:
-            return self.assertEqual(tuple(ein.einsum(row["equation"], *filled(row), target="eval").shape), tuple(int(n) for n in re.findall(r":(\d+)", pattern)))
+            return self.assertEqual(tuple(ein.einsum(row["equation"], *filled(row), target="eval").shape),
+                                    tuple(int(n) for n in re.findall(r":(\d+)", pattern)))
         with self.assertRaises(ein.Error) as e:
             ein.einsum(row["equation"], *filled(row), target="eval")
         self.assertRegex(str(e.exception), pattern)
@@ -93,13 +96,18 @@ class Spellings(unittest.TestCase):
         many = [n * 1000 for n in range(52, 60)]  # in the order of numbers
         self.assertEqual(ein.einsum([[[[[[[[1, 2]]]]]]]], many[::-1], target="eval").shape, (2, *[1] * 7))
         self.assertEqual(len({numpys.LETTERS[n] for n in range(numpys.OF_NUMPY)}), 52)
-        for wrong, why in (((self.a, [0, 10**7], self.a, [10**7, 40000]), "label 丁 is 3 .*\nhere 丁 is the label 10000000$"),
-                           ((self.a, [3, 7], [3, 8]), "label I stands right of -> only\nhere D is the label 3, H is the label 7, I is the label 8$"),
-                           ((self.a,), "without its labels"), ((), "the equation is missing"), ((self.a, [0, "x"]), "integers or Ellipsis"),
+        for wrong, why in (((self.a, [0, 10**7], self.a, [10**7, 40000]),
+                            "label 丁 is 3 .*\nhere 丁 is the label 10000000$"),
+                           ((self.a, [3, 7], [3, 8]),
+                            "label I stands right of -> only\n"
+                            "here D is the label 3, H is the label 7, I is the label 8$"),
+                           ((self.a,), "without its labels"), ((), "the equation is missing"),
+                           ((self.a, [0, "x"]), "integers or Ellipsis"),
                            ((self.a, [-1, 0]), "negative")):
             with self.assertRaisesRegex(ein.Error, why):
                 ein.einsum(*wrong)
-        with self.assertRaisesRegex(ein.Error, "the label %d is one too many: beyond 51 there may be 20902" % (52 + 20902)):
+        with self.assertRaisesRegex(ein.Error,
+                                    "the label %d is one too many: beyond 51 there may be 20902" % (52 + 20902)):
             ein.einsum(self.a, range(52 + 20903))
 
     def test_options(self):
@@ -109,7 +117,8 @@ class Spellings(unittest.TestCase):
             self.same("ij,jk", self.a, self.b, order=order)
         for dtype in ("f64", "float32", "i4", "int64", "f8"):
             self.same("ij,jk", self.a, self.b, dtype=dtype, casting="unsafe")
-        for how, why in ((dict(casting="quick"), "casting is one of"), (dict(order="X"), "order is one of"), (dict(dtype="c8"), "Ein has no dtype c8"),
+        for how, why in ((dict(casting="quick"), "casting is one of"), (dict(order="X"), "order is one of"),
+                         (dict(dtype="c8"), "Ein has no dtype c8"),
                          (dict(dtype="int8"), "operand 1 is i64, and cannot become i8 by casting='safe'"),
                          (dict(dtype="i8"), "'i8' is int8 in Ein and int64 in NumPy"), (dict(dtype="u8"), "uint64"),
                          (dict(dtype="f16"), "float128")):
@@ -119,11 +128,14 @@ class Spellings(unittest.TestCase):
             ein.einsum("ij,jk", self.a, self.b, colour=1)
 
     def test_common(self):
-        """A common dtype is that of all operands at once: f16 holds i8 and u8, their own common i16 does not fit in it."""
+        """A common dtype is that of all operands at once: f16 holds i8 and u8, their own common i16 does not fit in
+        it."""
         one = {d: Strided(d, [1], [1], [1]) for d in ("i8", "u8", "f16")}
         for names in itertools.permutations(one):
-            self.assertEqual(str(ein.einsum("i,i,i->", *(one[n] for n in names), target="eval").dtype), "float16" if np else "f16", names)
-        for names, want in (("i8 u8 f16", "f16"), ("u8 bf16 i8", "bf16"), ("f16 i8 bf16", "f32"), ("i8 u8", "i16"), ("f32 i64 u8", "f64"), ("", "f64")):
+            self.assertEqual(str(ein.einsum("i,i,i->", *(one[n] for n in names), target="eval").dtype),
+                             "float16" if np else "f16", names)
+        for names, want in (("i8 u8 f16", "f16"), ("u8 bf16 i8", "bf16"), ("f16 i8 bf16", "f32"), ("i8 u8", "i16"),
+                            ("f32 i64 u8", "f64"), ("", "f64")):
             self.assertEqual(numpys.common(names.split()), want)
 
     def test_logic(self):
@@ -157,7 +169,8 @@ class Spellings(unittest.TestCase):
 
 @unittest.skipUnless(np, "NumPy is not installed")
 class NumPy(unittest.TestCase):
-    names = {"f64": "f8", "f32": "f4", "f16": "f2", "i64": "i8", "i32": "i4", "i16": "i2", "i8": "i1", "u8": "u1", "bool": "?"}
+    names = {"f64": "f8", "f32": "f4", "f16": "f2", "i64": "i8", "i32": "i4", "i16": "i2", "i8": "i1", "u8": "u1",
+             "bool": "?"}
 
     def test_dtypes(self):
         for a, x in self.names.items():
@@ -167,24 +180,33 @@ class NumPy(unittest.TestCase):
                     self.assertEqual(numpys.may_cast(a, b, casting), np.can_cast(x, y, casting), (a, b, casting))
 
         for three in itertools.product(self.names, repeat=3):
-            self.assertEqual(np.dtype(self.names[numpys.common(three)]), np.result_type(*map(self.names.get, three)), three)
+            self.assertEqual(np.dtype(self.names[numpys.common(three)]), np.result_type(*map(self.names.get, three)),
+                             three)
         self.assertEqual(ein.einsum(",,->", np.int8(1), np.uint8(1), np.float16(1), target="eval").dtype, np.float16)
 
     def test_same(self):
         """Any dtypes, layouts and equations: the same shape, dtype, type and numbers."""
         r = random.Random(3)
-        equations = ("ij,jk->ik", "ij,jk", "ii->i", "ii", "ij->ji", "i,i", "i,j->ij", "ij,ij->", "...ij,...jk->...ik", "ij,jk,kl->il", "ba", "i->", ",i", "i...->...", "ij,j")
+        equations = ("ij,jk->ik", "ij,jk", "ii->i", "ii", "ij->ji", "i,i", "i,j->ij", "ij,ij->", "...ij,...jk->...ik",
+                     "ij,jk,kl->il", "ba", "i->", ",i", "i...->...", "ij,j")
         for turn in range(len(equations) * 6):
             equation, size = equations[turn % len(equations)], {c: r.choice((1, 2, 3, 5)) for c in "abijkl"}
             operands = []
             for term in equation.partition("->")[0].split(","):
                 shape = [2] * ("..." in term) + [size[c] for c in term.replace("...", "")]
-                x = np.array(np.random.RandomState(turn).randint(-3, 4, shape)).astype(r.choice(list(self.names.values())))
-                x = np.asfortranarray(x) if x.ndim and r.random() < 0.3 else x[..., ::-1] if x.ndim and r.random() < 0.3 else x
+                x = np.array(np.random.RandomState(turn).randint(-3, 4, shape))
+                x = x.astype(r.choice(list(self.names.values())))
+                if x.ndim and r.random() < 0.3:
+                    x = np.asfortranarray(x)
+                elif x.ndim and r.random() < 0.3:
+                    x = x[..., ::-1]
                 operands.append(x)
-            how = {} if int(np.__version__.partition(".")[0]) >= 2 else {"dtype": np.result_type(*(x.dtype for x in operands))}  # which looked at values
+            how = {}
+            if int(np.__version__.partition(".")[0]) < 2:  # which looked at values
+                how["dtype"] = np.result_type(*(x.dtype for x in operands))
             want, got = np.einsum(equation, *operands, **how), ein.einsum(equation, *operands, target="eval")
-            self.assertEqual((type(got), got.dtype, got.shape), (type(want) if want.ndim == 0 else np.ndarray, want.dtype, want.shape), equation)
+            self.assertEqual((type(got), got.dtype, got.shape),
+                             (type(want) if want.ndim == 0 else np.ndarray, want.dtype, want.shape), equation)
             np.testing.assert_array_equal(got, want, "%s %s" % (equation, [x.dtype for x in operands]))
 
     def test_out(self):
@@ -291,10 +313,14 @@ class NumPy(unittest.TestCase):
         """The result lies as NumPy's does."""
         c, d, v, w, far = np.ones((3, 4)), np.ones((4, 5)), np.ones(3), np.ones(4), np.asfortranarray
         for order, (equation, *operands) in itertools.product("KACF", (
-                ("ij,jk->ik", c, d), ("ij,jk->ik", far(c), far(d)), ("ij,jk->ik", c, far(d)), ("ij,jk->ik", far(c), d), ("i,j->ij", v, w), ("i,ij->ij", v, c),
-                ("i,ij->ij", v, far(c)), ("ij,->ij", far(c), np.float64(2)), ("ij,->ij", c, np.float64(2)), ("i,ij->ij", v, np.ones((6, 4))[::2]),
-                ("ij,jk->ik", np.ones((1, 4)), far(d)), ("ij,jk->ijk", far(c), far(d)), ("ij,jk->ik", c[:, :0], d[:0]))):
-            want, got = np.einsum(equation, *operands, order=order), ein.einsum(equation, *operands, order=order, target="eval")
+                ("ij,jk->ik", c, d), ("ij,jk->ik", far(c), far(d)), ("ij,jk->ik", c, far(d)), ("ij,jk->ik", far(c), d),
+                ("i,j->ij", v, w), ("i,ij->ij", v, c),
+                ("i,ij->ij", v, far(c)), ("ij,->ij", far(c), np.float64(2)), ("ij,->ij", c, np.float64(2)),
+                ("i,ij->ij", v, np.ones((6, 4))[::2]),
+                ("ij,jk->ik", np.ones((1, 4)), far(d)), ("ij,jk->ijk", far(c), far(d)),
+                ("ij,jk->ik", c[:, :0], d[:0]))):
+            want = np.einsum(equation, *operands, order=order)
+            got = ein.einsum(equation, *operands, order=order, target="eval")
             lie = lambda x: (x.flags.c_contiguous, x.flags.f_contiguous)
             self.assertEqual(lie(got), lie(want), (equation, order, *map(lie, operands)))
             np.testing.assert_array_equal(got, want)

@@ -23,17 +23,20 @@ LONG = "repeat t < 2000000000 {\n  state a[i:4] : i64 = i\n  next a[i] = a[i] * 
 class Cells(unittest.TestCase):
     def test_pieces(self):
         for code, want in (("", []), ("a = 1", [(1, "a = 1")]), (":plot a", [(1, ":plot a")]), ("\n\n  \n", []),
-                           ("a = 1\nb = 2\n:plot a\n\nc = (\n 3)\n :vars", [(1, "a = 1\nb = 2"), (3, ":plot a"), (4, "\nc = (\n 3)"), (7, ":vars")])):
+                           ("a = 1\nb = 2\n:plot a\n\nc = (\n 3)\n :vars",
+                            [(1, "a = 1\nb = 2"), (3, ":plot a"), (4, "\nc = (\n 3)"), (7, ":vars")])):
             self.assertEqual(prompt.pieces(code), want)
 
     def test_tables(self):
         value = dict(name="x'", dtype="f64", shape=[2, 3], labels=["i", "j"], data=[1.0, 2.5, "inf", None, 1e9, -3.0])
-        self.assertEqual(shown.table(value), "<table><caption>x'[i:2, j:3] : f64</caption><tr><th>i\\j</th><th>0</th><th>1</th><th>2</th></tr>"
+        self.assertEqual(shown.table(value),
+                         "<table><caption>x'[i:2, j:3] : f64</caption><tr><th>i\\j</th><th>0</th><th>1</th><th>2</th></tr>"
                          "<tr><th>0</th><td>1</td><td>2.5</td><td>inf</td></tr><tr><th>1</th><td>?</td><td>1e+09</td><td>-3</td></tr></table>".replace("'", "&#x27;"))
         wide = shown.table(dict(name="", dtype="bool", shape=[900], labels=["<b>"], data=[True] * 900))
         self.assertEqual((wide.count("<td>"), wide.count("…"), wide.count("<td>true")), (13, 2, 12))
         self.assertIn("[&lt;b&gt;:900]", wide)
-        for other in (dict(shape=[], data=[1]), dict(shape=[2, 2, 2], data=[0] * 8), dict(shape=[2000]), dict(shape=[0], data=[])):
+        for other in (dict(shape=[], data=[1]), dict(shape=[2, 2, 2], data=[0] * 8), dict(shape=[2000]),
+                      dict(shape=[0], data=[])):
             self.assertIsNone(shown.table(dict(name="x", dtype="f64", labels=["i"] * len(other["shape"]), **other)))
 
 
@@ -66,12 +69,15 @@ class Prompt(unittest.TestCase):
 
     def test_plots(self):
         """A picture of whatever numbers there are."""
-        for text in ("x[i:1] = 1.0", "x[i:5000] = sin(i / 100.0)", "x[i:9] = if i == 4 then nan else i", "x[i:3] = 1e308 * (i - 1)", "x[i:4] = i > 1", "x[i:2] = nan",
-                     "x[i:1, j:1] = 2", "x[i:300, j:7] = i * j", "x[i:3, j:200] = if i == 1 then inf else j", "x[i:2, j:2] = nan"):
+        for text in ("x[i:1] = 1.0", "x[i:5000] = sin(i / 100.0)", "x[i:9] = if i == 4 then nan else i",
+                     "x[i:3] = 1e308 * (i - 1)", "x[i:4] = i > 1", "x[i:2] = nan",
+                     "x[i:1, j:1] = 2", "x[i:300, j:7] = i * j", "x[i:3, j:200] = if i == 1 then inf else j",
+                     "x[i:2, j:2] = nan"):
             self.p.ask(text=":reset")
             self.p.ask(text=text)
             svg = self.p.ask(text=":plot x")["svg"]
-            self.assertTrue(svg.startswith("<svg") and svg.endswith("</svg>\n") and "nan" not in svg and "inf" not in svg.replace("inf=", ""), text + svg[:2000])
+            self.assertTrue(svg.startswith("<svg") and svg.endswith("</svg>\n") and "nan" not in svg
+                            and "inf" not in svg.replace("inf=", ""), text + svg[:2000])
             import xml.dom.minidom
             xml.dom.minidom.parseString(svg)
 
@@ -120,7 +126,8 @@ class Command(unittest.TestCase):
         return subprocess.run([EIN, *words], env={**os.environ, **env}, capture_output=True, text=True, timeout=60)
 
     def test_words(self):
-        for words, why in ((["jupyter"], "ein jupyter install"), (["jupyter", "remove"], "ein jupyter install"), (["jupyter", "install", "--user", "--prefix", "/x"], "one of")):
+        for words, why in ((["jupyter"], "ein jupyter install"), (["jupyter", "remove"], "ein jupyter install"),
+                           (["jupyter", "install", "--user", "--prefix", "/x"], "one of")):
             done = self.run_ein(*words)
             self.assertEqual(done.returncode, 2)
             self.assertIn(why, done.stderr)
@@ -143,16 +150,19 @@ def this_python(folder):
     return "%s:%s" % (path, os.environ["PATH"])
 
 
-@unittest.skipUnless(module("ipykernel") and module("jupyter_client"), "Jupyter (ipykernel, jupyter_client) is not installed")
+@unittest.skipUnless(module("ipykernel") and module("jupyter_client"),
+                     "Jupyter (ipykernel, jupyter_client) is not installed")
 class Kernel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         """Installed by the command, in a prefix of its own."""
         cls.folder = tempfile.TemporaryDirectory()
-        done = subprocess.run([EIN, "jupyter", "install", "--prefix", cls.folder.name], env={**os.environ, "PATH": this_python(cls.folder.name)}, capture_output=True, text=True)
+        done = subprocess.run([EIN, "jupyter", "install", "--prefix", cls.folder.name],
+                              env={**os.environ, "PATH": this_python(cls.folder.name)}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert "installed the kernel Ein in " + cls.folder.name in done.stdout, done.stdout
-        os.environ.update(JUPYTER_PATH=cls.folder.name + "/share/jupyter", JUPYTER_RUNTIME_DIR=cls.folder.name + "/runtime", IPYTHONDIR=cls.folder.name + "/ipython",
+        os.environ.update(JUPYTER_PATH=cls.folder.name + "/share/jupyter",
+                          JUPYTER_RUNTIME_DIR=cls.folder.name + "/runtime", IPYTHONDIR=cls.folder.name + "/ipython",
                           XDG_CACHE_HOME=cls.folder.name + "/cache")
         from jupyter_client.manager import KernelManager
         cls.manager = KernelManager(kernel_name="ein")
@@ -193,7 +203,8 @@ class Kernel(unittest.TestCase):
                 return reply["content"]
 
     def test_cells(self):
-        self.assertEqual(self.cell("A[i:2, j:3] : f64 = 10*i + j"), ("ok", [("stream", {"name": "stdout", "text": "A[i:2, j:3] : f64\n"})]))
+        self.assertEqual(self.cell("A[i:2, j:3] : f64 = 10*i + j"),
+                         ("ok", [("stream", {"name": "stdout", "text": "A[i:2, j:3] : f64\n"})]))
         status, outputs = self.cell("A\nsum[i] A[i,j]\n:plot A\n:graph A")
         self.assertEqual((status, [kind for kind, _ in outputs]), ("ok", ["display_data"] * 3))
         self.assertEqual(outputs[0][1]["data"]["text/html"].count("<table>"), 2)
@@ -204,7 +215,8 @@ class Kernel(unittest.TestCase):
     def test_mistake(self):
         status, outputs = self.cell("x = 1\ny = x + nope\nz = 2")
         self.assertEqual(status, "error")
-        self.assertRegex(outputs[-1][1]["traceback"][0], r"^In \[\d+\]:2:9: error\[E070\]: nope is not defined\n    2 \| y = x \+ nope\n")
+        self.assertRegex(outputs[-1][1]["traceback"][0],
+                         r"^In \[\d+\]:2:9: error\[E070\]: nope is not defined\n    2 \| y = x \+ nope\n")
         self.assertEqual(self.cell("x")[0], "ok")
 
     def test_interrupt(self):
@@ -219,7 +231,8 @@ class Kernel(unittest.TestCase):
         got = self.ask(self.client.complete(code, len(code)))
         self.assertEqual((got["matches"], code[got["cursor_start"]:got["cursor_end"]]), (["softmax"], "softm"))
         self.assertEqual(self.ask(self.client.complete("αβ", 2))["matches"], ["αβγ"])
-        self.assertEqual([self.ask(self.client.is_complete(c))["status"] for c in ("a = (", "a = 1")], ["incomplete", "complete"])
+        self.assertEqual([self.ask(self.client.is_complete(c))["status"] for c in ("a = (", "a = 1")],
+                         ["incomplete", "complete"])
         self.assertIn("αβγ[i:2] : f32", self.ask(self.client.inspect("1 + αβγ[0]", 6))["data"]["text/plain"])
         self.assertIn("def softmax[j](x)", self.ask(self.client.inspect("softmax[j](x)", 3))["data"]["text/plain"])
         self.assertFalse(self.ask(self.client.inspect("what", 2))["found"])
@@ -237,7 +250,8 @@ class Kernel(unittest.TestCase):
         import nbclient
         import nbformat
         v4 = nbformat.v4
-        book = v4.new_notebook(cells=[v4.new_markdown_cell("# Softmax"), v4.new_code_cell("x[i:4] : f64 = i"), v4.new_code_cell("softmax[i](x[i])\n:plot x")],
+        book = v4.new_notebook(cells=[v4.new_markdown_cell("# Softmax"), v4.new_code_cell("x[i:4] : f64 = i"),
+                                      v4.new_code_cell("softmax[i](x[i])\n:plot x")],
                                metadata={"kernelspec": {"name": "ein", "display_name": "Ein"}})
         nbclient.NotebookClient(book, kernel_name="ein", timeout=100).execute()
         self.assertIn("0.643914", book.cells[2].outputs[0].data["text/html"])

@@ -100,7 +100,8 @@ def verified(ein, folder, program):
     path = os.path.join(folder, "v.ein")
     with open(path, "w") as f:
         f.write(program)
-    said = subprocess.run([ein, "verify", "--flags=-O1", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    said = subprocess.run([ein, "verify", "--flags=-O1", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
     if said.returncode:
         print(program + said.stdout)
     return said.returncode == 0

@@ -14,18 +14,21 @@ class Loop:
         self.r = r
         self.number = number
         self.turns = r.choice([1, 3, 6, 7])
-        self.states = [(name, r.choice([["s"], ["s", "c"], ["s", "c"], ["c", "s"]])) for name in [f"v{number}", f"w{number}", f"y{number}"][: r.randrange(1, 4)]]
+        self.states = [(name, r.choice([["s"], ["s", "c"], ["s", "c"], ["c", "s"]]))
+                       for name in [f"v{number}", f"w{number}", f"y{number}"][: r.randrange(1, 4)]]
 
     def k(self, i):
         return f"k{self.number}[{i}]"
 
     def place(self):
         """An index of s: any number."""
-        return self.r.choice(["i", "i", "i", "N - 1 - i", "i + 1", "i - 1", self.k("i"), self.k("i"), "2 * i", "i // 2", str(self.r.randrange(3)), f"at{self.number}"])
+        return self.r.choice(["i", "i", "i", "N - 1 - i", "i + 1", "i - 1", self.k("i"), self.k("i"), "2 * i", "i // 2",
+                              str(self.r.randrange(3)), f"at{self.number}"])
 
     def inside(self):
         """The same, where it is known to be an index."""
-        return self.r.choice(["i % N", "N - 1 - i % N", self.k("i") + " % N", "(i + 1) % N", "0", "N - 1", "(i * 3 + 1) % N"])
+        return self.r.choice(["i % N", "N - 1 - i % N", self.k("i") + " % N", "(i + 1) % N", "0", "N - 1",
+                              "(i * 3 + 1) % N"])
 
     def read(self, labels, own):
         """An element of a state."""
@@ -91,7 +94,8 @@ class Loop:
     def text(self):
         """Its lines, and what it puts out."""
         r, at = self.r, f"at{self.number}"
-        lines = [f"input {self.k(f't:{self.turns}')} : i64 = 3 * t % (N + 2) - 1", f"repeat i < {self.turns} {{", f"  state {at} : i64 = 0"]
+        lines = [f"input {self.k(f't:{self.turns}')} : i64 = 3 * t % (N + 2) - 1", f"repeat i < {self.turns} {{",
+                 f"  state {at} : i64 = 0"]
         for name, axes in self.states:
             size = ",".join(f"{a}:{'N' if a == 's' else 3}" for a in axes)
             lines.append(f"  state {name}[{size}] : i64 = 100 * s" + (" + c" if "c" in axes else ""))

@@ -24,7 +24,8 @@ def main(doc, program, count, each, what):
             text = program(seed, o.each)
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)
-            r = subprocess.run([o.ein, "verify", "--flags=-O1 -DEIN_ONE_VERSION", path], capture_output=True, text=True, check=False)
+            r = subprocess.run([o.ein, "verify", "--flags=-O1 -DEIN_ONE_VERSION", path], capture_output=True, text=True,
+                               check=False)
             if r.returncode:
                 print(f"seed {seed}: exit code {r.returncode}\n{r.stdout}{r.stderr}\n{text}")
                 return 1

@@ -285,7 +285,7 @@ static void cells_end(Bins *c, const Expr *part, const Expr *other, const Expr *
   const Expr *turned = expr_op2(s->x, OP_MOD, ex_add(s, var_read(s, k), c->at.thread), ex_int(s, n->threads));
   const Expr *cell = cell_at(c, var_read(s, v), n->threads > 1 ? turned : ex_int(s, 0)),
              *x = let_read(s, "v", place_read(s, c->place.cells, 1, &cell));
-  store_add(s, acc, 0, NULL, ex_shared(s, red_combine(s, sum_of(c), scalar_read(s, acc), x)));
+  acc_take(s, sum_of(c), acc, x);
   into(s, around);
   const Expr *bin = ex_add(s, c->at.lo, var_read(s, v)), *bins = ex_int(s, n->bins), *others = ex_int(s, n->others);
   const Expr *result =
@@ -362,7 +362,7 @@ static void results_launch(Bins *c) {
   LoopBody *there = s->body;
   into(s, &for_add(s, v, y, parts, split, BIND_SEQ)->body);
   const Expr *value = let_read(s, "v", place_read(s, c->place.parts, 2, (const Expr *[]){var_read(s, v), result}));
-  store_add(s, acc, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, acc), value)));
+  acc_take(s, sum, acc, value);
   into(s, there);
   if (split > 1) {
     into(s, was);
@@ -377,7 +377,7 @@ static void results_launch(Bins *c) {
     into(s, &for_add(s, k, zero, ex_int(s, split), 1, BIND_UNROLL)->body);
     const Expr *at = ex_add(s, ex_mul(s, var_read(s, k), n), x),
                *other = let_read(s, "v", place_read(s, shared, 1, &at));
-    store_add(s, acc, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, acc), other)));
+    acc_take(s, sum, acc, other);
     into(s, there);
   }
   labels_set(c->l->e, c->walk.results, c->walk.result_label, result);

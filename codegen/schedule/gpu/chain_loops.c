@@ -213,7 +213,7 @@ static void parts_fold(Chain *c, const EinSum *sum, uint32_t from, uint32_t to) 
   LoopBody *row = into(s, &for_add(s, k, ex_int(s, 1), ex_int(s, c->shape.sharing), 1, BIND_UNROLL)->body);
   at = ex_add(s, base, var_read(s, k));
   const Expr *next = let_read(s, "v", place_read(s, part, 1, &at));
-  store_add(s, all, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, all), next)));
+  acc_take(s, sum, all, next);
   into(s, row);
   store_add(s, to, 1, &c->now.r, scalar_read(s, all));
   into(s, was);

@@ -252,6 +252,10 @@ static inline const Expr *unrolled_open(Sched *s, const char *name, int64_t n) {
   return n == 1 ? ex_int(s, 0) : each_open(s, name, n);
 }
 static inline const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
+/* Combines the register with a value. */
+static inline void acc_take(Sched *s, const EinSum *sum, uint32_t acc, const Expr *value) {
+  store_add(s, acc, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, acc), value)));
+}
 static inline int64_t two_power(int64_t n) { /* the least power of two that is n or more */
   int64_t two = 1;
   while (two < n) two *= 2;

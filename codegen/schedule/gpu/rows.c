@@ -87,7 +87,7 @@ static void point_take(Sched *s, const Launch *l, const RowsAt *own) {
   const EinSum *sum = l->first->sum;
   const Expr *value = let_read(s, "v", ex_shared(s, ex_of(l->e, sum->body)));
   if (own->place == NOWHERE) {
-    store_add(s, own->value, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, own->value), value)));
+    acc_take(s, sum, own->value, value);
     return;
   }
   const Expr *none = expr_op2(s->x, OP_LT, scalar_read(s, own->place), ex_int(s, 0));

@@ -410,7 +410,7 @@ static void points_sum(Scan *c) {
   LoopBody *around = s->body;
   const Expr *i = point_open(c, &g, true), *x = let_read(s, "v", place_read(s, c->places.points, 1, &i));
   if (c->before) store_add(s, c->places.points, 1, &i, scalar_read(s, run));
-  store_add(s, run, 0, NULL, combine(c, scalar_read(s, run), x));
+  acc_take(s, sum_of(c), run, x);
   if (!c->before) store_add(s, c->places.points, 1, &i, scalar_read(s, run));
   into(s, around);
   store_add(s, c->places.own, 1, &g.number, scalar_read(s, run));
@@ -456,7 +456,7 @@ static void rows_before(Scan *c, bool above, int64_t groups, uint32_t to, const 
              *mine = above ? some_at(c, c->here.thread, k, groups) : row_at(c, k, groups);
   const Expr *x = let_read(s, "v", place_read(s, place, 1, &mine));
   store_add(s, place, 1, &mine, scalar_read(s, run));
-  store_add(s, run, 0, NULL, combine(c, scalar_read(s, run), x));
+  acc_take(s, sum_of(c), run, x);
   into(s, around);
   store_add(s, to, 1, &at, scalar_read(s, run));
   into(s, was);
@@ -496,7 +496,7 @@ static const Expr *group_before(Scan *c, const Expr *group) {
     before = let_read(s, "start", combine(c, before, let_read(s, "v", place_read(s, c->places.one, 1, &at))));
   }
   const Expr *all = let_read(s, "v", group_all(c, group, c->shape.groups));
-  store_add(s, c->places.carry, 0, NULL, combine(c, scalar_read(s, c->places.carry), all));
+  acc_take(s, sum_of(c), c->places.carry, all);
   return before;
 }
 
@@ -539,12 +539,12 @@ static void carry_begin(Scan *c, bool cut) {
     into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
     c->l->e->label[r->r] = var_read(s, v);
     const Expr *x = let_read(s, "v", ex_shared(s, ex_of(c->l->e, c->run.body)));
-    store_add(s, c->places.carry, 0, NULL, combine(c, scalar_read(s, c->places.carry), x));
+    acc_take(s, sum_of(c), c->places.carry, x);
     into(s, there);
   }
   if (cut) {
     const Expr *x = let_read(s, "v", place_read(s, c->starts, 2, (const Expr *[]){c->here.scan, c->here.number}));
-    store_add(s, c->places.carry, 0, NULL, combine(c, scalar_read(s, c->places.carry), x));
+    acc_take(s, sum_of(c), c->places.carry, x);
   }
   into(s, was);
 }
@@ -579,7 +579,7 @@ static void sums_launch(Scan *c) {
   LoopBody *piece = s->body;
   const Expr *i = unrolled_open(s, "i", c->shape.groups * c->shape.wide);
   const Expr *x = let_read(s, "v", place_read(s, c->places.points, 1, &i));
-  store_add(s, c->places.carry, 0, NULL, combine(c, scalar_read(s, c->places.carry), x));
+  acc_take(s, sum_of(c), c->places.carry, x);
   into(s, several ? thread : piece);
   c->places.own = place_own(s, NULL, "own", sum_of(c)->acc, 1, &one);
   var_add(s, c->places.own, scalar_read(s, c->places.carry));

@@ -298,7 +298,7 @@ static void parts_launch(Tiles *t, const Launch *l, int64_t parts) {
   var_add(s, all_acc, red_identity(s, sum));
   LoopBody *thread = into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, parts), 1, BIND_SEQ)->body);
   const Expr *next = let_read(s, "v", place_read(s, buffer, 2, (const Expr *[]){var_read(s, v), at}));
-  store_add(s, all_acc, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, all_acc), next)));
+  acc_take(s, sum, all_acc, next);
   into(s, thread);
   launch_finish(s, l, scalar_read(s, all_acc));
   into(s, was);

@@ -316,7 +316,7 @@ static void sum_made(Rows *r, uint32_t number) {
   points_open(r, &e);
   if (st->sum->where) into(s, &if_add(s, row_of(r, &e, number, st->sum->where))->body);
   const Expr *value = let_read(s, "v", row_of(r, &e, number, st->sum->body));
-  store_add(s, acc, 0, NULL, ex_shared(s, red_combine(s, st->sum, scalar_read(s, acc), value)));
+  acc_take(s, st->sum, acc, value);
   into(s, was);
   store_add(s, r->part[number], 1, &at, scalar_read(s, acc));
   barrier_add(s);

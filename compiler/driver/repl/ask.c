@@ -56,11 +56,10 @@ static void prompt_show(Prompt *p, const char *name, const char *const *axis, co
 }
 
 static void show_output(Prompt *p, const Query *q, const char *name) {
-  for (uint32_t i = 0; i < q->job.graph->outputs.len; i++) {
-    const EinOutput *o = &q->job.graph->outputs.at[i];
-    if (strcmp(o->name->s, name) == 0)
-      prompt_show(p, strcmp(name, q->name) == 0 ? "" : name, report_axes(q->s.arena, o->node), &q->eval.output[i]);
-  }
+  const EinOutput *o = query_output(q, name);
+  if (!o) return;
+  const EvalArray *x = &q->eval.output[o - q->job.graph->outputs.at];
+  prompt_show(p, strcmp(name, q->name) == 0 ? "" : name, report_axes(q->s.arena, o->node), x);
 }
 
 static Leave compute(Query *q) {

@@ -117,13 +117,11 @@ static bool value_of(const Prompt *p, const Query *q, const char *name, const ch
   uint32_t which;
   const Entry *e = sheet_find(p->sheet, name, &which);
   if (e && e->value[which].arena) return *axis = e->value[which].axis, *x = &e->value[which].array, true;
-  for (uint32_t i = 0; i < q->job.graph->outputs.len; i++) {
-    const EinOutput *o = &q->job.graph->outputs.at[i];
-    if (strcmp(o->name->s, name) != 0) continue;
-    *axis = report_axes(q->s.arena, o->node);
-    return *x = &q->eval.output[i], true;
-  }
-  return false;
+  const EinOutput *o = query_output(q, name);
+  if (!o) return false;
+  *axis = report_axes(q->s.arena, o->node);
+  *x = &q->eval.output[o - q->job.graph->outputs.at];
+  return true;
 }
 
 static Leave do_plot(Prompt *p, const char *text) {

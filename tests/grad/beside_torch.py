@@ -30,6 +30,12 @@ SHAKEN = 1e-15
 BATCH = 10
 IDX = [1, 4, 2, 0, 3]
 
+
+def clamped(x):
+    """clamp by the stated subgradient: at an end, where a clamped x lies if it is clamped again, all of it goes to x. That of torch.clamp is 0 there."""
+    return torch.where(x < -0.391, -0.391, torch.where(x > 0.614, 0.614, x))
+
+
 MAPS = [("sin({})", torch.sin), ("exp(0.3 * {})", lambda x: torch.exp(0.3 * x)), ("tanh({})", torch.tanh), ("1 / (2 + ({})^2)", lambda x: 1 / (2 + x * x)),
         ("sqrt(1 + ({})^2)", lambda x: torch.sqrt(1 + x * x)), ("log(2 + ({})^2)", lambda x: torch.log(2 + x**2)), ("(0.3 * {})^3", lambda x: (0.3 * x)**3),
         ("atan({})", torch.atan), ("erf({})", torch.erf), ("abs({} - 0.217)", lambda x: torch.abs(x - 0.217)),
@@ -39,7 +45,7 @@ MAPS = [("sin({})", torch.sin), ("exp(0.3 * {})", lambda x: torch.exp(0.3 * x)),
         ("rsqrt(3 + ({})^2)", lambda x: torch.rsqrt(3 + x**2)), ("expm1(0.2 * {})", lambda x: torch.expm1(0.2 * x)),
         ("(3 + sin({}))^1.7", lambda x: (3 + torch.sin(x))**1.7), ("2^(0.4 * {})", lambda x: 2**(0.4 * x)), ("log1p(exp({}))", lambda x: torch.log1p(torch.exp(x))),
         ("exp2(0.3 * {})", lambda x: torch.exp2(0.3 * x)), ("asin(0.3 * sin({}))", lambda x: torch.asin(0.3 * torch.sin(x))),
-        ("clamp({}, -0.391, 0.614)", lambda x: torch.clamp(x, -0.391, 0.614)), ("{} % 0.573", lambda x: torch.remainder(x, 0.573)),
+        ("clamp({}, -0.391, 0.614)", clamped), ("{} % 0.573", lambda x: torch.remainder(x, 0.573)),
         ("log2(2.5 + tanh({}))", lambda x: torch.log2(2.5 + torch.tanh(x))), ("sinh(0.2 * {})", lambda x: torch.sinh(0.2 * x)),
         ("tan(0.3 * tanh({}))", lambda x: torch.tan(0.3 * torch.tanh(x))), ("stop_gradient(cos({})) * 0.5", lambda x: torch.cos(x).detach() * 0.5),
         ("acos(0.4 * sin({}))", lambda x: torch.acos(0.4 * torch.sin(x))),

@@ -476,6 +476,13 @@ static inline __device__ uint16_t ein_narrow_f16(float x) {
 #endif
 }
 #else
+#if defined(__F16C__) && defined(__clang__) && __clang_major__ >= 15 /* in hardware, in lanes too; gcc 12 would convert one at a time */
+EIN_INLINE float ein_widen_f16(uint16_t half) {
+  _Float16 x;
+  __builtin_memcpy(&x, &half, sizeof x);
+  return (float)x;
+}
+#else
 /* A subnormal is (2^-14 + x) - 2^-14, which is exact. */
 EIN_INLINE float ein_widen_f16(uint16_t half) {
   const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, o = (uint32_t)(half & 0x7FFFu) << 13;
@@ -484,6 +491,7 @@ EIN_INLINE float ein_widen_f16(uint16_t half) {
   const uint32_t large = (o + (224u << 23)) | (uint32_t)(o > 0x0F800000u) << 22; /* a NaN becomes quiet */
   return ein_f32_of_bits(sign | ein_pick(o < 0x00800000u, small, ein_pick(o < 0x0F800000u, usual, large)));
 }
+#endif
 
 /* The last bit of 0.5 is that of f16's subnormals, so adding 0.5 rounds to them. */
 EIN_INLINE uint16_t ein_narrow_f16(float x) {

@@ -87,4 +87,47 @@ shows ': f64 [512, 520] written'
 want 0 "$EIN" verify pages.ein --flags=-O1
 want 0 "$EIN" build pages.ein --stop=loop -D S=500
 shows ': f64 [500, 500] written'
+
+# An update of a state by such sums touches only the rows of points, to the same bits: what is 0 is left out where x - 0 and x + -0 are x
+# for -0 as well. It touches all where that is not so, where most rows have a point, and where a size is unknown.
+cat >update.ein <<'END'
+dim V = 300, A = 83, N = 9, T = 3, K = 5, H = 2
+input C[t:T,n:N] : i64 = (t * 7 + n * n * 37) % V
+input B[t:T,n:N] : i64 = (n + t) % K
+input D[t:T,n:N,a:A] : f32 = (n + a * t) % 5 - 2
+input E0[v:V,a:A] : f32 = if v % 3 == 0 then -0.0 else v - a
+input F0[v:V,k:K,a:A] : f64 = if v % 3 == 0 then -0.0 else v - a
+input G0[h:H,v:V,a:A] : f32 = if v % 3 == 0 then -0.0 else v + h
+repeat t < T {
+  state E[v:V,a:A] : f32 = E0[v,a]
+  state M[v:V,a:A] : f32 = E0[v,a]
+  state F[v:V,k:K,a:A] : f64 = F0[v,k,a]
+  state G[h:H,v:V,a:A] : f32 = G0[h,v,a]
+  state L[v:V,a:A] : f32 = E0[v,a]
+  next E[v,a] = E[v,a] - 0.5 * sum[n where C[t,n] == v] D[t,n,a]
+  next M[v,a] = M[v,a] + 0.5 * sum[n where C[t,n] + 1 == v] D[t,n,a]
+  next F[v,k,a] = F[v,k,a] - 2 * sum[n where C[t,n] == v and B[t,n] == k and D[t,n,0] > 0] f64(D[t,n,a]) * F[v,k,a]
+  next G[h,v,a] = G[h,v,a] - sum[u:T,n where (C[u,n] + h * 5) % V == v and u <= t] D[u,n,a]
+  next L[v,a] = (sum[n where C[t,n] + n * 90 - 40 == v] D[t,n,a]) * -0.25 + L[v,a]
+}
+output E, M, F, G, L
+END
+touched() { # STATE WORD...: its kernel leaves the rows of no point alone, if WORD is "few"
+  state=$1 few=$2
+  shift 2
+  want 0 "$EIN" build update.ein --stop=loop "$@"
+  sed -n "/note \"next $state\[/,/^ *dense/p" out | grep -q "no others are touched" && met=few || met=all
+  [ "$met" = "$few" ] || wrong "next $state touches $met rows: $line"
+}
+for state in E L; do touched $state few; done
+touched M all
+touched E all -D V=30
+want 0 "$EIN" run update.ein -o all=eval/
+for flags in -O0 -O3; do
+  for threads in 1 2; do
+    rm -rf now
+    want 0 "$EIN" run update.ein --target=c --flags="$flags" --threads $threads -o all=now/
+    diff -r eval now || wrong "$flags, $threads threads: other bits"
+  done
+done
 finish

@@ -1,9 +1,11 @@
 /* codegen/schedule/cpu/sums/scatter.c - scatters. A reduction over the points where an output label equals a value
  * computed from the point, `H[b] = sum[e where bin[e] == b] w[e]`, visits the points once and adds each to its output,
  * instead of testing every point for every output. Sums of rows, as in the adjoint of a gather, are made where the
- * result lies; others in an array of the kernel's own, which is then stored. */
+ * result lies; others in an array of the kernel's own, which is then stored. Where they update few rows of a state, as
+ * in a training step's `E - rate * grad`, only rows that some point goes to are touched. */
 #include "schedule/schedule.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -13,7 +15,9 @@ enum {
   SUMS_MOST = 1 << 20,       /* bytes of all sums at once, if they have more than one label, */
   LINES_MOST = 1 << 23,      /*   and if each output has only a line */
   PARTS = 8,                 /* rows of results are cut for so many threads, */
-  PART_LEAST = 256           /*   into parts of at least so many bytes */
+  PART_LEAST = 256,          /*   into parts of at least so many bytes */
+  FEW = 4,                   /* outputs for each point, at least, where only those of points are touched */
+  UPDATE_DEPTH = 8           /* of an update's expression */
 };
 
 typedef struct Scatter {
@@ -28,6 +32,8 @@ typedef struct Scatter {
   int64_t width;             /*   so many at a time, */
   const Expr *lo, *count;    /*   `count` of them from `lo` on */
   bool in_place;             /* sums are made where the result lies */
+  bool few;                  /* outputs without a point are left alone: there is a sum for each point, of which the */
+  uint32_t whose;            /*   last of an output has its sum; by output: that point */
   uint32_t place;            /* position of each output's value, for argmax and argmin; -1: none */
 } Scatter;
 
@@ -79,12 +85,68 @@ static int64_t part_lanes(const StagePlan *p, uint32_t label) {
   return p->exact[label] && p->size[label] < n ? p->size[label] : n;
 }
 
+/* The expression of the stage that continues, where nothing is summed. */
+static const Expr *of_nothing(const Scatter *c, const Expr *e, uint32_t depth) {
+  Sched *s = c->s;
+  const TaskStage *next = &s->task->stages.at[s->follow.then];
+  if (e->kind == EX_READ && next->slot[e->i].kept) return red_identity(s, c->p->stage->sum);
+  if (e->kind != EX_OP || e->op == OP_EXTERN || e->n != 2 || !depth) return e;
+  const Expr *arg[2] = {of_nothing(c, e->arg[0], depth - 1), of_nothing(c, e->arg[1], depth - 1)};
+  if (e->op == OP_MUL && arg[0]->kind == EX_REAL && arg[1]->kind == EX_REAL)
+    return expr_real(s->x, (DType)e->dtype, arg[0]->f * arg[1]->f);
+  for (uint32_t k = 0; k < 2; k++) {
+    const Expr *zero = arg[k]; /* what may be left out: x - 0, x + -0, -0 + x */
+    bool is = zero->kind == EX_REAL && zero->f == 0, minus = is && signbit(zero->f);
+    if (is && ((k && e->op == OP_SUB && !minus) || (e->op == OP_ADD && minus))) return arg[1 - k];
+  }
+  return expr_with(s->x, e, arg);
+}
+
+/* Whether the sums only update a state, each element by its own sum, and one of nothing leaves the element as it is, to
+ * the bit: -0 too, so `E - 0.1 * sum` does and `E + 0.1 * sum` does not. And whether most elements have no point. */
+static bool is_few(const Scatter *c) {
+  const Sched *s = c->s;
+  const StagePlan *p = c->p;
+  double points = FEW, outputs = 1;
+  if (!s->follow.goes_on || s->task->stages.len != s->follow.then + 1) return false;
+  if (!dtype_is_float(p->stage->sum->acc) || p->stage->buffer >= 0 || s->of_stage[s->follow.from] != NOWHERE)
+    return false;
+  const TaskStage *next = &s->task->stages.at[s->follow.then];
+  if (next->buffer < 0 || next->sum->domain) return false;
+  for (uint32_t k = 0; k < p->n_red; k++) {
+    if (!p->exact[p->red[k]]) return false;
+    points *= (double)p->size[p->red[k]];
+  }
+  for (uint32_t k = 0; k < c->n; k++) {
+    if (!p->exact[c->b[k]]) return false;
+    outputs *= (double)p->size[c->b[k]];
+  }
+  if (points > outputs || outputs * dtype_size(DT_I32) > LINES_MOST) return false;
+  const Expr *e = of_nothing(c, next->sum->body, UPDATE_DEPTH);
+  if (e->kind != EX_READ || next->slot[e->i].kept) return false;
+  const TaskBuffer *to = buffer_seen(s, (uint32_t)next->buffer);
+  if (buffer_seen(s, next->slot[e->i].index)->id != to->id || e->dtype != to->dtype || e->n != next->n_at) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k] != next->at[k]) return false;
+  return true;
+}
+
+static int64_t points_count(const Scatter *c) {
+  int64_t n = 1;
+  for (uint32_t k = 0; k < c->p->n_red; k++) n *= c->p->size[c->p->red[k]];
+  return n;
+}
+
 /* How many points of a label to add together; 0: not even a line's worth fits. With fewer than a line, each line would
  * be read several times. */
 static int64_t lanes_count(const Scatter *c, uint32_t label) {
   const StagePlan *p = c->p;
   if (is_in_place(c, label)) return part_lanes(p, label);
   int64_t n = p->size[label] < LANES ? p->size[label] : LANES, line = LINE / dtype_size(p->stage->sum->acc);
+  if (c->few) {
+    while (n / 2 >= line && points_count(c) * n * dtype_size(p->stage->sum->acc) > SUMS_MOST) n /= 2;
+    return p->exact[label] ? n : 0;
+  }
   while (n / 2 >= line && !sums_fit(c, label, n, SUMS_MOST)) n /= 2;
   return sums_fit(c, label, n, n <= line ? LINES_MOST : SUMS_MOST) ? n : 0;
 }
@@ -120,7 +182,11 @@ static bool scatter_find(Scatter *c) {
     c->b[c->n++] = l;
     c->rest = rest;
   }
-  if (c->n && !red_is_arg(sum)) lanes_find(c);
+  if (c->n && !red_is_arg(sum)) {
+    c->few = is_few(c);
+    lanes_find(c);
+    c->few &= c->lanes;
+  }
   return c->n > 0;
 }
 
@@ -128,8 +194,9 @@ static const Expr *sum_read(Scatter *c, uint32_t acc, const Expr *const *at) {
   return place_read(c->s, acc, c->n + c->lanes, at);
 }
 
-/* Computes the output of a point, by pinned label, and opens a test that it exists. */
-static void pins_open(Scatter *c, const Expr **at) {
+/* Computes the output of a point, by pinned label, and opens a test that it exists, and that the rest of the predicate
+ * holds where that is wanted. */
+static void pins_open(Scatter *c, const Expr **at, bool rest) {
   Sched *s = c->s;
   const StagePlan *p = c->p;
   const Expr *inside = NULL;
@@ -148,7 +215,7 @@ static void pins_open(Scatter *c, const Expr **at) {
   if (inside) into(s, &if_add(s, inside)->body);
   for (uint32_t k = 0; k < c->n; k++) at[k] = c->e->label[c->b[k]] = named(s, p->stage->label[c->b[k]], "b", at[k]);
   if (p->stage->sum->domain) into(s, &if_add(s, ex_shared(s, ex_of(c->e, p->stage->sum->domain)))->body);
-  if (c->rest) into(s, &if_add(s, ex_shared(s, ex_of(c->e, c->rest)))->body);
+  if (rest && c->rest) into(s, &if_add(s, ex_shared(s, ex_of(c->e, c->rest)))->body);
 }
 
 /* Opens the lanes over the label that is added together. Returns the enclosing body. */
@@ -184,29 +251,80 @@ static const Expr *const *result_at(const Scatter *c, uint32_t *n) {
   return at;
 }
 
-/* Adds each point to its output, if there is one. Long float sums need no lanes here: each output gets only a part of
- * the points. */
-static void points_walk(Scatter *c, uint32_t acc) {
+/* Opens loops over the points. Returns the enclosing body. */
+static LoopBody *points_open(Scatter *c) {
   Sched *s = c->s;
   const StagePlan *p = c->p;
-  const EinSum *sum = p->stage->sum;
-  const Expr *at[PINS_MOST + 1];
   LoopBody *was = s->body;
   for (uint32_t k = 0; k < p->n_red; k++) {
     uint32_t v = var_new(s, p->stage->label[p->red[k]], "r");
     c->e->label[p->red[k]] = var_read(s, v);
     into(s, &for_add(s, v, ex_int(s, 0), p->stage->bound[p->red[k]], 1, BIND_SEQ)->body);
   }
-  pins_open(c, at);
+  return was;
+}
+
+/* The point that has the sum of this output. */
+static const Expr *whose(Scatter *c, const Expr *const *at) {
+  return named(c->s, NULL, "whose", expr_cast(c->s->x, DT_I64, place_read(c->s, c->whose, c->n, at)));
+}
+
+/* Before sums of few outputs: says whose sum each is, and sets all to their initial value. Outputs without a point are
+ * not looked at. */
+static void few_begin(Scatter *c, uint32_t acc) {
+  Sched *s = c->s;
+  const Expr *at[PINS_MOST + 1], *to[2], *points = ex_int(s, points_count(c));
+  LoopBody *was = points_open(c);
+  pins_open(c, at, false);
+  store_add(s, c->whose, c->n, at, expr_cast(s->x, DT_I32, red_position(s, c->p, c->e)));
+  into(s, was);
+  uint32_t v = var_new(s, NULL, "r");
+  into(s, &for_add(s, v, ex_int(s, 0), points, 1, BIND_SEQ)->body);
+  lanes_open(c, at);
+  to[0] = var_read(s, v), to[1] = at[c->n];
+  store_add(s, acc, 2, to, red_identity(s, c->p->stage->sum));
+  into(s, was);
+}
+
+/* After them: the point that has an output's sum stores it. */
+static void few_end(Scatter *c, uint32_t acc) {
+  Sched *s = c->s;
+  const TaskStage *st = c->p->stage;
+  const Expr *at[PINS_MOST + 1], *to[2];
+  LoopBody *was = points_open(c);
+  pins_open(c, at, false);
+  to[0] = named(s, NULL, "point", red_position(s, c->p, c->e));
+  into(s, &if_add(s, expr_op2(s->x, OP_EQ, whose(c, at), to[0]))->body);
+  lanes_open(c, at);
+  to[1] = at[c->n];
+  result_store(s, st, c->e, expr_cast(s->x, st->sum->dtype, place_read(s, acc, 2, to)));
+  into(s, was);
+}
+
+/* Adds each point to its output, if there is one. Long float sums need no lanes here: each output gets only a part of
+ * the points. */
+static void points_walk(Scatter *c, uint32_t acc) {
+  Sched *s = c->s;
+  const StagePlan *p = c->p;
+  const EinSum *sum = p->stage->sum;
+  const Expr *at[PINS_MOST + 1], *few[2];
+  LoopBody *was = points_open(c);
+  pins_open(c, at, true);
   if (red_is_arg(sum)) {
     best_take(c, acc, at);
     into(s, was);
     return;
   }
+  if (c->few) {
+    few[0] = whose(c, at);
+    const Expr *low = expr_op2(s->x, OP_LE, ex_int(s, 0), few[0]);
+    into(s, &if_add(s, expr_and(s->x, low, expr_op2(s->x, OP_LT, few[0], ex_int(s, points_count(c)))))->body);
+  }
   LoopBody *around = lanes_open(c, at);
+  few[1] = at[c->n];
   const Expr *of = ex_of(c->e, sum->body), *value = ex_shared(s, c->lanes ? ex_ahead(s, of, around, at[c->n]) : of);
-  uint32_t n = c->n + c->lanes;
-  const Expr *const *to = c->in_place ? result_at(c, &n) : at;
+  uint32_t n = c->few ? 2 : c->n + c->lanes;
+  const Expr *const *to = c->in_place ? result_at(c, &n) : c->few ? few : at;
   store_add(s, acc, n, to, ex_shared(s, red_combine(s, sum, place_read(s, acc, n, to), value)));
   into(s, was);
 }
@@ -238,6 +356,7 @@ static void how_scatter(const Scatter *c) {
   for (uint32_t k = 0; k < c->n; k++) buf_printf(&b, "%s%s", k ? " and " : "", how_label(st, c->b[k]));
   if (c->lanes) buf_printf(&b, ", %lld %s together", (long long)c->width, how_label(st, c->b[c->n]));
   if (c->in_place) buf_printf(&b, ", where the result lies");
+  if (c->few) buf_printf(&b, ", and no others are touched");
   how_add(c->s, st, "one walk over the points, each put to its %s", b.s);
 }
 
@@ -278,6 +397,10 @@ bool scatter_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   else walk_plain(s, w, 0, BIND_SEQ);
   for (uint32_t k = 0; k < n; k++) e->label[other[k]] = w->index[k];
   for (uint32_t k = 0; k < all; k++) dim[k] = k < c.n ? st->bound[c.b[k]] : ex_int(s, c.width);
+  if (c.few) {
+    var_add(s, c.whose = place_own(s, NULL, "whose", DT_I32, c.n, dim), NULL);
+    dim[0] = ex_int(s, points_count(&c)), dim[1] = ex_int(s, c.width), all = 2;
+  }
   if (c.lanes) {
     c.lo = named(s, NULL, "lo", ex_mul(s, w->index[n], ex_int(s, c.width)));
     bool even = p->exact[c.b[c.n]] && p->size[c.b[c.n]] % c.width == 0;
@@ -288,8 +411,10 @@ bool scatter_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
                             : place_own(s, st->name, "sums", st->sum->acc, all, dim);
   if (!c.in_place) var_add(s, acc, NULL);
   if (red_is_arg(st->sum)) var_add(s, c.place = place_own(s, NULL, "places", DT_I64, all, dim), NULL);
-  if (!c.in_place) sums_walk(&c, acc, true);
+  if (c.few) few_begin(&c, acc);
+  else if (!c.in_place) sums_walk(&c, acc, true);
   points_walk(&c, acc);
-  if (!c.in_place) sums_walk(&c, acc, false);
+  if (c.few) few_end(&c, acc);
+  else if (!c.in_place) sums_walk(&c, acc, false);
   return true;
 }

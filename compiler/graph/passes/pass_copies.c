@@ -4,14 +4,23 @@
  * Outputs, the values that a repeat carries over and asserted values are vertices of their own. So if such a vertex
  * copies an input, a state or a repeat's result, it stays; if it copies a vertex of the same region, that vertex takes
  * its part. Arguments and results of C functions stay as written. A copy with a domain has fewer values than the
- * tensor it copies, so it is removed only if both have the same domain. */
-#include "rebuild.h"
+ * tensor it copies, so it is removed only if both have the same domain.
+ *
+ * A vertex that lists the neighbours of each point, P[i,k] = X[i+k-1] ?? 0, is also a copy, and several times as
+ * large as the tensor. Its readers read that tensor, under the same condition, and may have loops for windows. */
+#include "contract/contract.h"
+
+enum { GROWTH = 2 };         /* a list of neighbours has at least so many times the elements of the tensor */
 
 typedef struct Copies {
   Rebuild b;
   bool *shown, *given;       /* by old id: something other than an equation uses it; a C function takes or makes it */
   const EinNode **first;     /* by old id of a removed copy: the tensor that replaces it, which stays */
+  bool *window;              /* by old id: a list of neighbours that goes; */
+  bool some;                 /*   there is one */
 } Copies;
+
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* Whether n has the rank, dtype and extents of `of`, and one label for each dimension. */
 static bool same_shape(const EinNode *n, const EinNode *of) {
@@ -42,9 +51,122 @@ static const EinNode *copied(const EinNode *n) {
   return exprs_are_labels(e->n, e->arg) && same_domain(n, n->input[e->i]) ? n->input[e->i] : NULL;
 }
 
+/* ---- lists of neighbours --------------------------------------------------------------------- */
+
+/* Whether e is a sum of multiples of labels and numbers. */
+static bool is_affine(const Expr *e) {
+  bool sum = is_op(e, OP_ADD) || is_op(e, OP_SUB) || is_op(e, OP_MUL) || is_op(e, OP_NEG);
+  if (e->kind != EX_OP) return e->kind != EX_READ;
+  for (uint32_t k = 0; sum && k < e->n; k++) sum = is_affine(e->arg[k]);
+  return sum;
+}
+
+/* The read of a list of neighbours: all of the body, or what it chooses in range; NULL: it is no such list. */
+static const Expr *neighbour(const EinSum *s) {
+  const Expr *e = s->body;
+  if (is_op(e, OP_SELECT)) {
+    bool number = e->arg[2]->kind == EX_INT || e->arg[2]->kind == EX_REAL;
+    if (!number || e->arg[0]->has & HAS_READ) return NULL;
+    e = e->arg[1];
+  }
+  bool around = false;
+  for (uint32_t k = 0; e->kind == EX_READ && k < e->n; k++) {
+    uint64_t labels = e->arg[k]->labels;
+    if (!is_affine(e->arg[k])) return NULL;
+    around |= (labels & (labels - 1)) != 0;
+  }
+  return around ? e : NULL;
+}
+
+static bool is_list(const Copies *c, const EinNode *n) {
+  const EinSum *s = n->kind == EIN_VERTEX ? n->sum : NULL;
+  bool map = s && !s->by && !s->domain && s->reducer == RED_NONE && s->n_slot == 1 && s->n_out < 63;
+  if (!map || n->rank != s->n_out || n->dtype != s->body->dtype || c->shown[n->id] || !neighbour(s)) return false;
+  const EinNode *of = n->input[0];
+  double elements = 1;
+  for (uint32_t k = 0; k < of->rank; k++) elements *= extent_guess(of->dim[k]);
+  bool grown = labels_points(n, labels_below(s->n_out)) >= GROWTH * elements;
+  return grown && !is_partial(of) && !c->window[of->id];
+}
+
+/* Whether the read is at whole labels, or at points, of n. */
+static bool reads_plainly(const EinNode *by, const Expr *read, const EinNode *n) {
+  for (uint32_t k = 0; k < read->n; k++) {
+    const Expr *e = read->arg[k], *all = n->bound[k];
+    bool label = e->kind == EX_LABEL && by->bound[e->i] == all;
+    if (!label && !(e->kind == EX_INT && all->kind == EX_INT && e->i >= 0 && e->i < all->i)) return false;
+  }
+  return true;
+}
+
+static void lists_find(Copies *c, const EinRegion *r) {
+  vec_each_of(const EinNode, n, r->nodes) {
+    c->window[n->id] = is_list(c, n);
+    if (n->kind == EIN_REPEAT) lists_find(c, n->body);
+  }
+}
+
+/* Lists that are read in another region, or in another way, stay. */
+static void lists_stay(Copies *c, const EinRegion *r) {
+  vec_each_of(const EinNode, n, r->nodes) {
+    if (n->kind == EIN_REPEAT) lists_stay(c, n->body);
+    if (n->kind != EIN_VERTEX) continue;
+    const EinSum *s = n->sum;
+    const Expr *top[] = {s->body, s->where, s->domain}, **read = NEW_ARRAY(c->b.arena, const Expr *, s->n_slot + 1);
+    expr_slot_reads(c->b.arena, COUNT(top), top, read);
+    for (uint32_t k = 0; k < s->n_slot; k++) {
+      const EinNode *of = n->input[k];
+      if (c->window[of->id] && (of->region != r || !reads_plainly(n, read[k], of))) c->window[of->id] = false;
+    }
+  }
+}
+
+typedef struct At { const Expr *read; } At; /* of a list */
+
+static const Expr *leaf_at(void *env, Exprs *p, const Expr *leaf) {
+  const Expr *read = ((const At *)env)->read;
+  if (leaf->kind == EX_LABEL) return read->arg[leaf->i];
+  return leaf->kind == EX_READ ? expr_read(p, (DType)leaf->dtype, read->i, leaf->n, leaf->arg) : leaf;
+}
+
+typedef struct Reader { const Copies *c; const EinNode *n; } Reader;
+
+static const Expr *leaf_listed(void *env, Exprs *p, const Expr *leaf) {
+  const Reader *d = env;
+  const EinNode *of = leaf->kind == EX_READ ? d->n->input[leaf->i] : NULL;
+  return of && d->c->window[of->id] ? expr_map(p, of->sum->body, leaf_at, &(At){leaf}) : leaf;
+}
+
+/* The vertex, which reads some lists, with reads of what they list. */
+static EinNode *read_listed(Copies *c, EinRegion *r, const EinNode *n) {
+  EinSum s = *n->sum;
+  EinNode **input = NEW_ARRAY(c->b.arena, EinNode *, s.n_slot + 1);
+  for (uint32_t k = 0; k < s.n_slot; k++)
+    input[k] = rebuild_to(&c->b, c->window[n->input[k]->id] ? n->input[k]->input[0] : n->input[k]);
+  sum_map(c->b.old->exprs, &s, leaf_listed, &(Reader){c, n});
+  return rebuild_vertex(&c->b, r, n, &s, n->bound, n->label, input);
+}
+
+static bool reads_list(const Copies *c, const EinNode *n) {
+  for (uint32_t k = 0; k < n->sum->n_slot; k++)
+    if (c->window[n->input[k]->id]) return true;
+  return false;
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static bool stays(void *env, const EinNode *n) {
+  Copies *c = env;
+  if (!c->window[n->id]) return true;
+  rebuild_note(&c->b, "lists of neighbours read through", n->place);
+  c->some = true;
+  return false;
+}
+
 static EinNode *read_through(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Copies *c = env;
   const EinNode *of = copied(n);
+  if (reads_list(c, n)) return read_listed(c, r, n);
   if (of && c->first[of->id]) of = c->first[of->id];
   if (!of || !may_go(c, n, of)) return rebuild_copy(b, r, n);
   c->first[n->id] = of;
@@ -55,8 +177,12 @@ static EinNode *read_through(void *env, Rebuild *b, EinRegion *r, const EinNode 
 }
 
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes) {
-  static const RebuildRules rules = {.vertex = read_through};
-  Copies c = {.b = {.arena = a, .pass = "copies", .notes = notes}, .shown = nodes_shown(a, g),
-      .given = nodes_given(a, g), .first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1)};
-  return rebuild(&c.b, a, g, &rules, &c);
+  static const RebuildRules rules = {.keep = stays, .vertex = read_through};
+  Copies c = {.b = {.arena = a, .old = g, .pass = "copies", .notes = notes}, .shown = nodes_shown(a, g),
+      .given = nodes_given(a, g), .first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1),
+      .window = NEW_ARRAY(a, bool, g->n_nodes + 1)};
+  lists_find(&c, g->top);
+  lists_stay(&c, g->top);
+  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
+  return c.some ? graph_simplify(a, made, notes) : made;
 }

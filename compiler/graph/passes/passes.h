@@ -42,7 +42,8 @@ EinGraph *graph_simplify(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_either(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Drops labels on which a vertex does not depend, if only vertices read it. */
 EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes);
-/* Has the readers of a vertex that copies another tensor read that tensor, if only vertices read the copy. */
+/* Has the readers of a vertex that copies another tensor, or lists the neighbours of its points, read that tensor, if
+ * only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes a reduction of a reduction by the same reducer one. */
 EinGraph *graph_nested(Arena *a, const EinGraph *g, PassNotes *notes);
@@ -91,8 +92,6 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-/* Has the readers of a vertex that copies another tensor read that tensor, if only vertices read the copy. */
-EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
 enum { GRAPH_PASSES = 18 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 

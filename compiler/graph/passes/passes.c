@@ -13,6 +13,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"values", graph_values},
     {"simplify", graph_simplify},
     {"either", graph_either},
+    {"parts", graph_parts},
     {"narrow", graph_narrow},
     {"copies", graph_copies},
     {"common", graph_common},

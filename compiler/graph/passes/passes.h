@@ -40,6 +40,8 @@ EinGraph *graph_common(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_simplify(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Splits reductions over one range or another into one reduction per range, and simplifies these. */
 EinGraph *graph_either(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Makes the parts of a vertex vertices of their own, if they are put together only to be taken apart again. */
+EinGraph *graph_parts(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Drops labels on which a vertex does not depend, if only vertices read it. */
 EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has the readers of a vertex that copies another tensor, or lists the neighbours of its points, read that tensor, if
@@ -92,7 +94,7 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 18 };
+enum { GRAPH_PASSES = 19 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

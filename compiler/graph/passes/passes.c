@@ -15,6 +15,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"either", graph_either},
     {"parts", graph_parts},
     {"narrow", graph_narrow},
+    {"flat", graph_flat},
     {"copies", graph_copies},
     {"common", graph_common},
     {"nested", graph_nested},

@@ -44,6 +44,8 @@ EinGraph *graph_either(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_parts(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Drops labels on which a vertex does not depend, if only vertices read it. */
 EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Gives maps whose axes are groups of labels an axis for each label, if their readers go over whole groups. */
+EinGraph *graph_flat(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has the readers of a vertex that copies another tensor, or lists the neighbours of its points, read that tensor, if
  * only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
@@ -94,7 +96,7 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 19 };
+enum { GRAPH_PASSES = 20 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

@@ -18,6 +18,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"flat", graph_flat},
     {"copies", graph_copies},
     {"common", graph_common},
+    {"places", graph_places},
     {"nested", graph_nested},
     {"wide", graph_wide},
     {"contract", graph_contract},

@@ -49,6 +49,8 @@ EinGraph *graph_flat(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has the readers of a vertex that copies another tensor, or lists the neighbours of its points, read that tensor, if
  * only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Makes the least place of a maximum or minimum an argmax or argmin. */
+EinGraph *graph_places(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes a reduction of a reduction by the same reducer one. */
 EinGraph *graph_nested(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Cuts products too wide for the next pass (labels, or factors) into steps of two factors, in a cheap order. */
@@ -96,7 +98,7 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 20 };
+enum { GRAPH_PASSES = 21 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

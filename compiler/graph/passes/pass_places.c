@@ -1,0 +1,119 @@
+/* graph/passes/pass_places.c - the first place of a maximum, written as the least label at which the maximum is, is an
+ * argmax:
+ *
+ *     m[i] = max[j] X[i,j]
+ *     Y[i] = min[j where X[i,j] == m[i]] j        Y[i] = if isnan(m[i]) then the greatest integer else argmax[j] X[i,j]
+ *
+ * and so for minima. A NaN is equal to nothing, so there is no such place; argmax would find it. If nothing else reads
+ * the maximum, it is looked up at that place. */
+#include "rebuild.h"
+
+typedef struct Places {
+  Rebuild b;
+  Arena *scratch;
+  const bool *shown;         /* by old id: something other than a vertex uses it; */
+  uint32_t *uses;            /*   slots that read it */
+} Places;
+
+static void uses_count(Places *c, const EinRegion *r) {
+  vec_each_of(const EinNode, n, r->nodes) {
+    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) c->uses[n->input[k]->id]++;
+    if (n->kind == EIN_REPEAT) uses_count(c, n->body);
+  }
+}
+
+typedef struct Extreme {     /* what a vertex compares with its points */
+  const Expr *at;            /* a read of the maximum or minimum, */
+  const Expr *point;         /* and the point */
+  const EinNode *of;         /* the vertex with the maximum */
+} Extreme;
+
+typedef struct Reader {
+  const EinNode *n, *of;
+  const Expr **read;         /* of n, by slot */
+  const Expr *at;            /* n's read of `of` */
+  bool fails;
+} Reader;
+
+/* What the maximum reads, as n reads it. */
+static const Expr *leaf_as_read(void *env, Exprs *p, const Expr *leaf) {
+  Reader *d = env;
+  (void)p;
+  if (leaf->kind == EX_LABEL)
+    return leaf->i < d->of->sum->n_out ? d->at->arg[leaf->i] : expr_label(p, d->n->sum->n_out);
+  if (leaf->kind != EX_READ) return leaf;
+  for (uint32_t k = 0; k < d->n->sum->n_slot; k++) {
+    const Expr *own = d->read[k];
+    bool same = d->n->input[k] == d->of->input[leaf->i] && own->n == leaf->n;
+    for (uint32_t i = 0; same && i < leaf->n; i++) same = own->arg[i] == leaf->arg[i];
+    if (same) return own;
+  }
+  d->fails = true;
+  return leaf;
+}
+
+/* Whether x->of is the maximum, or minimum, of x->point over n's reduced label. */
+static bool is_extreme(Places *c, const EinNode *n, const Extreme *x) {
+  const EinSum *s = x->of->kind == EIN_VERTEX ? x->of->sum : NULL;
+  bool plain = s && (s->reducer == RED_MAX || s->reducer == RED_MIN) && s->n_red == 1 && !s->where && !s->domain &&
+      !s->by && s->n_out == x->of->rank && s->dtype == s->acc && s->acc == x->point->dtype;
+  if (!plain || x->of->bound[s->n_out] != n->bound[n->sum->n_out]) return false;
+  const Expr *top[] = {n->sum->body, n->sum->where, n->sum->domain};
+  Reader d = {.n = n, .of = x->of, .read = NEW_ARRAY(c->scratch, const Expr *, n->sum->n_slot + 1), .at = x->at};
+  expr_slot_reads(c->scratch, COUNT(top), top, d.read);
+  const Expr *same = expr_map(c->b.old->exprs, s->body, leaf_as_read, &d);
+  return !d.fails && same == x->point;
+}
+
+/* Finds the maximum whose first place n is; false: it is something else. */
+static bool place_find(Places *c, const EinNode *n, Extreme *x) {
+  const EinSum *s = n->sum;
+  bool least = s->reducer == RED_MIN && s->n_red == 1 && s->acc == DT_I64 && s->dtype == DT_I64 && s->n_out < 63 &&
+      !s->by && !s->domain && s->where && is_op(s->where, OP_EQ);
+  if (!least || s->body->kind != EX_LABEL || s->body->i != s->n_out) return false;
+  const Expr *extent = n->bound[s->n_out];
+  if (extent->kind != EX_INT || extent->i < 1) return false; /* argmax needs a point */
+  for (uint32_t k = 0; k < 2; k++) {
+    const Expr *at = s->where->arg[k], *point = s->where->arg[1 - k];
+    if (at->kind != EX_READ || at->labels >> s->n_out) continue;
+    *x = (Extreme){at, point, n->input[at->i]};
+    if (is_extreme(c, n, x)) return true;
+  }
+  return false;
+}
+
+static EinNode *place_made(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
+  Places *c = env;
+  Extreme x;
+  if (!place_find(c, n, &x)) return rebuild_copy(b, r, n);
+  Exprs *p = b->g->exprs;
+  const EinSum *was = n->sum;
+  DType t = (DType)x.point->dtype;
+  EinNode **input = NEW_ARRAY(b->arena, EinNode *, was->n_slot + 2);
+  const Expr **own = NEW_ARRAY(b->arena, const Expr *, was->n_out + 2);
+  for (uint32_t k = 0; k < was->n_slot; k++) input[k] = rebuild_to(b, n->input[k]);
+  for (uint32_t k = 0; k < was->n_out; k++) own[k] = expr_label(p, k);
+  rebuild_note(b, "places of extremes found", n->place);
+  EinSum place = {.n_out = was->n_out, .n_red = 1, .n_slot = was->n_slot, .dtype = DT_I64, .acc = t, .body = x.point,
+      .reducer = x.of->sum->reducer == RED_MAX ? RED_ARGMAX : RED_ARGMIN};
+  if (!dtype_is_float(t)) return rebuild_vertex(b, r, n, &place, n->bound, n->label, input);
+  EinNode *made = input[was->n_slot] = rebuild_part(b, r, n, &place, n->bound, n->label, input);
+  if (n->name) made->name = strings_printf(b->g->strings, "%s.1", n->name->s);
+  EinSum s = {.n_out = was->n_out, .n_slot = was->n_slot + 1, .dtype = DT_I64, .acc = DT_I64};
+  own[was->n_out] = expr_read(p, DT_I64, was->n_slot, was->n_out, own);
+  bool alone = c->uses[x.of->id] == 1 && !c->shown[x.of->id];
+  const Expr *most = alone ? expr_relabel(p, x.point, was->n_out + 1, own) : x.at;
+  s.body = expr_select(p, expr_op1(p, OP_ISNAN, most), reducer_identity(p, was), own[was->n_out]);
+  return rebuild_vertex(b, r, n, &s, n->bound, n->label, input);
+}
+
+EinGraph *graph_places(Arena *a, const EinGraph *g, PassNotes *notes) {
+  static const RebuildRules rules = {.vertex = place_made};
+  Places c = {.b = {.arena = a, .old = g, .pass = "places", .notes = notes}, .scratch = arena_new()};
+  c.shown = nodes_shown(a, g);
+  c.uses = NEW_ARRAY(c.scratch, uint32_t, g->n_nodes + 1);
+  uses_count(&c, g->top);
+  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
+  arena_free(c.scratch);
+  return made;
+}

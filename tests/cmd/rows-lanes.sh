@@ -34,6 +34,19 @@ want 0 "$EIN" build moe.ein --stop=loop
 shows 'how "all of it for one row, then for the next"'
 shows 'how "relu.x: strips of 128 h"'
 want 0 "$EIN" verify moe.ein -D N=37 -D H=70 -D D=40 --flags=-O1
+# What a block of rows keeps of a product is reduced with lanes across the rows; another operand that lies along its own row is turned for them.
+cat >bilinear.ein <<'END'
+dim B = 64, I = 96, J = 80, O = 32
+input X[b:B,i:I], W[i:I,j:J,o:O], Z[b:B,j:J] : f32
+P[b,j,o] = sum[i] X[b,i] * W[i,j,o]
+output Y[b,o] = sum[j] P[b,j,o] * Z[b,j]
+END
+want 0 "$EIN" build bilinear.ein --stop=loop
+shows 'how "all of it for 32 b, then for the next"'
+shows 'how "Z: squares of j and b, transposed"'
+shows 'how "Y: tiles of 8 o by 32 b in lanes"'
+want 0 "$EIN" verify bilinear.ein -D B=75 -D J=33 -D O=21 --threads 2 --flags=-O1
+want 0 "$EIN" verify bilinear.ein -D B=1 -D J=5 -D O=40 --flags=-O1
 # Scores that a mask replaces are not made, whether the rest of softmax knows of the mask or not.
 cat >masked.ein <<'END'
 input Q[h:2,s:256,d:20], K[h:2,t:256,d:20], V[h:2,t:256,d:20] : f32

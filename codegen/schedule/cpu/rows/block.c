@@ -141,6 +141,104 @@ static int64_t block_rows(Sched *s, const Task *k, uint32_t label) {
   return k->stages.at[0].bound[label]->kind == EX_INT && size < n ? size : n;
 }
 
+/* ---- operands that lie along their rows ------------------------------------------------------------------ */
+
+/* Whether the read goes along its own row, so that the next row's element is elsewhere, and is needed for many results
+ * of the row. */
+static bool lies_along_row(Sched *s, const TaskStage *st, uint32_t n_outer, uint32_t label, const Expr *read) {
+  const EinSum *sum = st->sum;
+  double uses = 1;
+  if (!read->n || ex_has_label(read->arg[read->n - 1], label)) return false;
+  for (uint32_t k = 0; k < read->n; k++)
+    if (read->arg[k]->has & HAS_READ) return false;
+  for (uint32_t l = n_outer; l < sum->n_out; l++)
+    if (!ex_has_label(read, l)) uses *= (double)task_size_guess(s->t, st->bound[l]);
+  return uses >= (double)ROW_ENOUGH && has_some(read, sum->n_out, sum->n_out + sum->n_red);
+}
+
+/* The slot of a reduction of what a block keeps, with an operand that lies along its rows; NOWHERE: there is none. The
+ * kept rows are innermost, so lanes across rows would gather the operand, and lanes along it what is kept. */
+static uint32_t slot_along_row(Sched *s, const TaskStage *st, uint32_t n_outer, uint32_t label) {
+  const EinSum *sum = st->sum;
+  const Expr *top[] = {sum->body}, **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
+  uint32_t found = NOWHERE;
+  bool keeps = false;
+  if (sum->reducer == RED_NONE || sum->where || sum->domain) return NOWHERE;
+  expr_slot_reads(s->arena, COUNT(top), top, read);
+  for (uint32_t a = 0; a < sum->n_slot; a++) {
+    if (st->slot[a].kept) {
+      keeps |= has_some(read[a], n_outer, sum->n_out) && has_some(read[a], sum->n_out, sum->n_out + sum->n_red);
+      continue;
+    }
+    if (!ex_has_label(read[a], label)) return NOWHERE; /* a product, which has panels */
+    if (found == NOWHERE && lies_along_row(s, st, n_outer, label, read[a])) found = a;
+  }
+  return keeps ? found : NOWHERE;
+}
+
+typedef struct Turned { const Expr *was, *is; } Turned;
+
+static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
+  const Turned *t = env;
+  (void)x;
+  return leaf == t->was ? t->is : leaf;
+}
+
+/* A map that keeps what the slot reads, over the labels of rows and those of the read. Has the slot read it: `number`
+ * is that of the map. */
+static TaskStage turned_stage(Sched *s, TaskStage *st, uint32_t n_outer, uint32_t slot, uint32_t number) {
+  EinSum *sum = NEW(s->arena, EinSum), *own = NEW(s->arena, EinSum);
+  uint32_t n = st->sum->n_out + st->sum->n_red, count = 0;
+  const Expr *top[] = {st->sum->body}, **read = NEW_ARRAY(s->arena, const Expr *, st->sum->n_slot + 1),
+             **to = NEW_ARRAY(s->arena, const Expr *, n + 1), **at = NEW_ARRAY(s->arena, const Expr *, n + 1),
+             **bound = NEW_ARRAY(s->arena, const Expr *, n + 1);
+  Str *label = NEW_ARRAY(s->arena, Str, n + 1);
+  expr_slot_reads(s->arena, COUNT(top), top, read);
+  const Expr *was = read[slot];
+  for (uint32_t l = 0; l < n; l++) {
+    if (l >= n_outer && !ex_has_label(was, l)) continue;
+    at[count] = expr_label(s->x, l), to[l] = expr_label(s->x, count);
+    bound[count] = st->bound[l], label[count++] = st->label[l];
+  }
+  DType t = (DType)was->dtype;
+  const Expr **index = NEW_ARRAY(s->arena, const Expr *, was->n + 1);
+  for (uint32_t k = 0; k < was->n; k++) index[k] = expr_relabel(s->x, was->arg[k], n, to);
+  *sum = (EinSum){.n_out = count, .n_slot = 1, .reducer = RED_NONE, .acc = t, .dtype = t};
+  sum->body = expr_read(s->x, t, 0, was->n, index);
+  TaskStage made = {.name = buffer_seen(s, st->slot[slot].index)->name, .place = st->place, .bound = bound,
+      .label = label, .buffer = -1, .sum = sum};
+  made.slot = NEW(s->arena, TaskSlot);
+  *made.slot = st->slot[slot];
+  TaskSlot *slots = arena_copy(s->arena, st->slot, st->sum->n_slot * sizeof *slots);
+  slots[slot] = (TaskSlot){true, number};
+  *own = *st->sum;
+  own->body = expr_map(s->x, own->body, leaf_turned, &(Turned){was, expr_read(s->x, t, slot, count, at)});
+  st->slot = slots, st->sum = own;
+  return made;
+}
+
+/* The kernel, where such operands are first kept as rows of the block, transposed. */
+static const Task *turned_task(Sched *s, const Task *k, uint32_t label) {
+  Task *made = NEW(s->arena, Task);
+  uint32_t *to = NEW_ARRAY(s->arena, uint32_t, k->stages.len + 1), slot;
+  *made = *k;
+  made->stages.at = NULL, made->stages.len = 0, made->stages.cap = 0;
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    TaskStage st = k->stages.at[i];
+    TaskSlot *slots = NEW_ARRAY(s->arena, TaskSlot, st.sum->n_slot + 1);
+    for (uint32_t a = 0; a < st.sum->n_slot; a++)
+      slots[a] = (TaskSlot){st.slot[a].kept, st.slot[a].kept ? to[st.slot[a].index] : st.slot[a].index};
+    st.slot = slots;
+    while ((slot = slot_along_row(s, &st, k->n_outer, label)) != NOWHERE) {
+      TaskStage turned = turned_stage(s, &st, k->n_outer, slot, made->stages.len);
+      vec_push(s->arena, made->stages, turned);
+    }
+    to[i] = made->stages.len;
+    vec_push(s->arena, made->stages, st);
+  }
+  return made;
+}
+
 /* ---- splitting the label ------------------------------------------------------------------------------- */
 
 typedef struct Cut {
@@ -213,7 +311,7 @@ const Task *block_task(Sched *s, const Task *k) {
   if (label == NOWHERE) label = column_label(s, k);
   if (label == NOWHERE) return k;
   int64_t rows = block_rows(s, k, label);
-  k = mask_task(s, k, label);
+  k = turned_task(s, mask_task(s, k, label), label);
   Task *made = NEW(s->arena, Task);
   *made = *k;
   made->stages.at = NULL, made->stages.len = 0, made->stages.cap = 0;

@@ -26,6 +26,8 @@ def tap(a, b):
 
 
 def convolution(name, n, c, o, size, r):
+    """By `where`, a weight beyond the border does not count, even if it is infinite or NaN; in the others it is times 0. So lanes
+    ask for it at each point, and are the slowest."""
     pad = r // 2
     taps = " + ".join(f"sum[c] {tap(a - pad, b - pad)} * F[o,c,{a},{b}]" for a in range(r) for b in range(r))
     return Family(name, f"dim H = {size}\ninput X[n:{n},c:{c},y:H,x:H], F[o:{o},c:{c},r:{r},q:{r}] : f32\n", {
@@ -141,6 +143,7 @@ FAMILIES = [
         "one pass, sums": "s[i] = sum[j] X[i,j]\nq[i] = sum[j] X[i,j] * X[i,j]\noutput Y[i] = (q[i] - s[i] * s[i] / M) / M",
         "moments": "use stats\nm[i], v[i] = moments[j](X[i,j])\noutput Y[i] = v[i] + 0 * m[i]",
     }),
+    # One pass is another formula, which loses digits if the mean is large beside the deviation. It reads X once.
     Family("variance of columns", "dim N = 768, M = 1024\ninput X[i:N,j:M] : f32\n", {
         "variance": "output Y[j] = variance[i](X[i,j])",
         "two passes": "m[j] = mean[i] X[i,j]\noutput Y[j] = mean[i] (X[i,j] - m[j])^2",

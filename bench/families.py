@@ -359,4 +359,42 @@ FAMILIES = [
         "as a matrix": "F[(a b),c] = X[a,b,c]\nT[c,p] = F[p,c]\noutput Y[c,a:64,b] = T[c,(a b)]",
         "by index": "output Y[c:128,a:64,b:96] = X[a+0,b+0,c+0]",
     }),
+    Family("pooled by reshaping", "dim N = 16\ninput X[n:N,y:64,x:64,c:16] : f32\n", {
+        "groups": "output Y[n,y,x,c] = mean[p,q] X[n,(y p:2),(x q:2),c]",
+        "windows named": "P[n,y:32,p:2,x:32,q:2,c] = X[n,2*y+p,2*x+q,c]\noutput Y[n,y,x,c] = mean[p,q] P[n,y,p,x,q,c]",
+        "windows as one label": "P[n,y:32,x:32,(p q),c] = X[n,(y p:2),(x q:2),c]\noutput Y[n,y,x,c] = mean[k] P[n,y,x,k,c]",
+        "flat rows": "F[n,(y x),c] = X[n,y,x,c]\noutput Y[n,y:32,x:32,c] = mean[p:2,q:2] F[n,64*(2*y+p)+2*x+q,c]",
+        "channels first": "T[n,c,y,x] = X[n,y,x,c]\nM[n,c,y,x] = mean[p,q] T[n,c,(y p:2),(x q:2)]\noutput Y[n,y,x,c] = M[n,c,y,x]",
+    }),
+    Family("attention, keys turned", HEADS, {
+        "as they are": "output Y[h,s,e] = sum[t] softmax[t](sum[d] Q[h,s,d] * K[h,t,d] / 8) * V[h,t,e]",
+        "keys turned": "T[h,d,t] = K[h,t,d]\noutput Y[h,s,e] = sum[t] softmax[t](sum[d] Q[h,s,d] * T[h,d,t] / 8) * V[h,t,e]",
+        "scores named": "T[h,d,t] = K[h,t,d]\nA[h,s,t] = (sum[d] Q[h,s,d] * T[h,d,t]) * 0.125\nP[h,s,t] = softmax[t](A[h,s,t])\noutput Y[h,s,e] = sum[t] P[h,s,t] * V[h,t,e]",
+        "divided last": "A[h,s,t] = sum[d] Q[h,s,d] * K[h,t,d] / 8\nE[h,s,t] = exp(A[h,s,t] - max[t'] A[h,s,t'])\nz[h,s] = sum[t] E[h,s,t]\noutput Y[h,s,e] = (sum[t] E[h,s,t] * V[h,t,e]) / z[h,s]",
+    }, below=FEW),
+    # "normalised after" divides each of the results, the others what they are made of.
+    Family("cosine similarity", "input A[i:256,d:64], B[j:256,d:64] : f32\n", {
+        "normalised after": "a[i] = sqrt(1 + sum[d] A[i,d]^2)\nb[j] = sqrt(1 + sum[d] B[j,d]^2)\noutput Y[i,j] = (sum[d] A[i,d] * B[j,d]) / (a[i] * b[j])",
+        "normalised before": "P[i,d] = A[i,d] / sqrt(1 + sum[d'] A[i,d']^2)\nQ[j,d] = B[j,d] / sqrt(1 + sum[d'] B[j,d']^2)\noutput Y[i,j] = sum[d] P[i,d] * Q[j,d]",
+        "in one line": "output Y[i,j] = (sum[d] A[i,d] * B[j,d]) / sqrt(1 + sum[d] A[i,d]^2) / sqrt(1 + sum[d] B[j,d]^2)",
+        "by inverses": "a[i] = rsqrt(1 + sum[d] A[i,d]^2)\nb[j] = rsqrt(1 + sum[d] B[j,d]^2)\noutput Y[i,j] = sum[d] (a[i] * A[i,d]) * (B[j,d] * b[j])",
+    }),
+    Family("distances, expanded", "input A[i:256,d:64], B[j:256,d:64] : f32\n", {
+        "products": "output Y[i,j] = (sum[d] A[i,d]^2) + (sum[d] B[j,d]^2) - 2 * sum[d] A[i,d] * B[j,d]",
+        "norms named": "a[i] = sum[d] A[i,d] * A[i,d]\nb[j] = sum[d] B[j,d] * B[j,d]\nC[i,j] = sum[d] A[i,d] * B[j,d]\noutput Y[i,j] = a[i] - 2 * C[i,j] + b[j]",
+        "scaled before": "b[j] = sum[d] B[j,d]^2\nP[i,d] = -2 * A[i,d]\noutput Y[i,j] = (sum[d] P[i,d] * B[j,d]) + b[j] + sum[d] A[i,d]^2",
+        "differences": "output Y[i,j] = sum[d] (A[i,d] - B[j,d])^2",
+    }),
+    Family("flattened, then a layer", "input X[n:64,c:16,y:14,x:14], W[p:3136,o:10], b[o:10] : f32\n", {
+        "flat": "F[n,(c y x)] = X[n,c,y,x]\noutput Y[n,o] = b[o] + sum[p] F[n,p] * W[p,o]",
+        "by number": "output Y[n,o] = b[o] + sum[c,y,x] X[n,c,y,x] * W[196*c+14*y+x,o]",
+        "by groups": "output Y[n,o] = b[o] + sum[c,y,x] X[n,c,y,x] * W[(c y x),o]",
+        "weights turned": "T[o,p] = W[p,o]\nF[n,(c y x)] = X[n,c,y,x]\noutput Y[n,o] = b[o] + sum[p] T[o,p] * F[n,p]",
+    }),
+    Family("a halved label, gated", "input X[b:128,g:1024] : f32\n", {
+        "slices": "output Y[b,f:512] = X[b,f+0] * sigmoid(X[b,f+512])",
+        "parts": "R[b,p:2,f:512] = X[b,512*p+f]\noutput Y[b,f] = R[b,0,f] * sigmoid(R[b,1,f])",
+        "halves named": "A[b,f:512] = X[b,f+0]\nG[b,f:512] = sigmoid(X[b,f+512])\noutput Y[b,f] = A[b,f] * G[b,f]",
+        "by if": "G[b,g] = if g < 512 then X[b,g] else sigmoid(X[b,g])\noutput Y[b,f:512] = G[b,f+0] * G[b,f+512]",
+    }),
 ]

@@ -87,9 +87,9 @@ as_first() {
 }
 
 but=
-same all 3 12
+same all 3 8
 cp -r one first
-as_first "another plan" -n 6 --planner=sqrt
+as_first "another plan" -n 12 --planner=sqrt
 as_first "the C compiler" --target=c --flags="-O3 -march=native -DEIN_ONE_VERSION"
 standin=$(dirname "$EIN")/tests/cuda/standin # a look-alike of a device, and three of them
 if command -v g++ >/dev/null && [ -e "$standin/libcuda.so.1" ]; then

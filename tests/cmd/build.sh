@@ -46,7 +46,7 @@ silent
 cmp first.npy second.npy && cmp second.npy third/Y.npy || wrong "an output is written to only one place"
 want 0 env OMP_NUM_THREADS=1,2 ./sum -D N=4 X=iota
 if $CC -fsanitize=address,undefined -x c /dev/null -shared -o /dev/null 2>err; then
-  want 0 "$EIN" build sum.ein -o clean "--flags=-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+  want 0 "$EIN" build sum.ein -o clean "--flags=-O0 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
   want 0 ./clean -D N=100000 X=iota -o Y=clean.npy -o S=s.safetensors:total --threads 2
   silent
   want 0 ./clean X=ones -D N=3
@@ -59,7 +59,7 @@ input B[d:1, c:8] : i8
 P[a,b,c] = sum[d] A[a,b,d] * B[d,c]
 output Y[a:1, b:32, c:8] = P[a,b,c - 1] ?? 0
 END
-  want 0 "$EIN" build kept.ein -o kept "--flags=-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+  want 0 "$EIN" build kept.ein -o kept "--flags=-O0 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
   want 0 ./kept A=iota B=iota
 fi
 want 4 ./sum X=nowhere.npy

@@ -1,7 +1,8 @@
 #!/bin/sh
 # suite: ci
 # Compares programs as CUDA on an emulated device with the evaluator: every CUDA_EVERY-th program of the tests (default 12; 1: all), starting at one that
-# EIN_TURN selects; those named here; and those of tests/cuda. Skips programs with so many points that they would take minutes.
+# EIN_TURN selects; those named here, and those of tests/cuda, of which it selects every other. Skips programs with so many points that they would
+# take minutes.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
@@ -19,7 +20,7 @@ for file in "$root"/tests/run/*.ein "$root"/tests/cuda/*.ein; do
   *) always= ;;
   esac
   case $file in "$root"/tests/cuda/*) always=y ;; esac
-  [ -n "$always" ] || [ $(((at + ${EIN_TURN:-0}) % ${CUDA_EVERY:-12})) = 0 ] || continue
+  { [ -n "$always" ] && mine $at 2; } || [ $(((at + ${EIN_TURN:-0}) % ${CUDA_EVERY:-12})) = 0 ] || continue
   cd "${file%/*}" || exit 1
   args=$(sed -n '1,3s/^# args: //p' "$file")
   # shellcheck disable=SC2086

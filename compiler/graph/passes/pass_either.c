@@ -18,14 +18,13 @@
  * reduced is computed for these labels together, as it is read: its kernel has loops of its own. */
 #include "contract/contract.h"
 #include "range.h"
+#include "reach.h"
 
 enum {
   PARTS_MOST = 32,           /* conjuncts */
   ALTERNATIVES_MOST = 8,
   POINTS_LEAST = 64,         /* that make a split worthwhile */
-  FEWER = 4,                 /* and how many times fewer the ranges have */
-  WIDTH = 16,                /* assumed, of a range between two ends that are not known */
-  GATE = 16                  /* one of that many results is assumed to satisfy a condition on results alone */
+  FEWER = 4                  /* and how many times fewer the ranges have */
 };
 
 typedef struct Alternative {
@@ -64,11 +63,6 @@ static Facts facts_of(const Either *c, const Expr **turn) {
   return f;
 }
 
-/* Whether it is a comparison with which loops can begin or end at a label. */
-static bool is_plain(const Expr *e, const Expr *label) {
-  return e->kind == EX_OP && (e->arg[0] == label) != (e->arg[1] == label);
-}
-
 /* A comparison whose opposite bounds a label from both sides: abs(t - k[s]) > 3, t // 4 != s // 4. NULL: another. */
 static const Expr *outside(Either *c, const Expr *e) {
   Exprs *p = c->b.old->exprs;
@@ -82,8 +76,8 @@ static const Expr *outside(Either *c, const Expr *e) {
     if (made == in || !is_op(made, OP_AND)) continue;
     const Expr *a = made->arg[0], *b = made->arg[1];
     int64_t strict;
-    bool plain = is_plain(a, label) || bound_of_label(p, a, label, &way, &strict);
-    plain &= is_plain(b, label) || bound_of_label(p, b, label, &way, &strict);
+    bool plain = compares_label(a, label) || bound_of_label(p, a, label, &way, &strict);
+    plain &= compares_label(b, label) || bound_of_label(p, b, label, &way, &strict);
     if (plain && (a = expr_opposite(p, a)) && (b = expr_opposite(p, b))) return expr_op2(p, OP_OR, a, b);
   }
   return NULL;
@@ -138,134 +132,6 @@ static bool terms_of(Either *c, const Expr *e, bool unequal, int depth, Terms *t
   return true;
 }
 
-/* ---- what they cost ------------------------------------------------------------------------------ */
-
-typedef struct Reach {
-  uint64_t moves;            /* labels with which its ends move, by data too */
-  const Expr *end[2];        /* its lower and upper end; NULL: none */
-  double width;
-} Reach;
-
-static bool has_part(const Expr *e, const Expr *part) {
-  if (e == part) return true;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (has_part(e->arg[k], part)) return true;
-  return false;
-}
-
-/* Whether e has a dim that is one of the extent's. */
-static bool is_of_size(const Expr *e, const Expr *size) {
-  if (e->kind == EX_DIM) return has_part(size, e);
-  for (uint32_t k = 0; k < e->n; k++)
-    if (is_of_size(e->arg[k], size)) return true;
-  return false;
-}
-
-/* The points of label l between two ends: a number, or a guess, for which other sizes are smaller than the label's. */
-static double width_of(Either *c, const Expr *from, const Expr *to, uint32_t l) {
-  const Expr *size = c->n->bound[l], *w = expr_normal(c->b.old->exprs, expr_op2(c->b.old->exprs, OP_SUB, to, from));
-  double all = extent_guess(size), width = w->kind == EX_INT ? (double)w->i + 1 : (double)WIDTH;
-  if (w->kind != EX_INT && is_of_size(w, size)) return all;
-  return width < 1 ? 1 : width < all ? width : all;
-}
-
-/* The end for the result's labels that admit most points; NULL: unknown. */
-static const Expr *loosest(Either *c, bool upper, const Expr *end) {
-  Exprs *p = c->b.old->exprs;
-  const Expr *to[ORDER_LABELS] = {0};
-  int64_t slope;
-  for (uint32_t l = 0; l < c->sum.n_out; l++) {
-    if (!(end->labels >> l & 1)) continue;
-    if (!expr_slope(end, l, &slope)) return NULL;
-    to[l] = (slope > 0) == upper ? expr_op2(p, OP_SUB, c->n->bound[l], integer(c, 1)) : integer(c, 0);
-  }
-  return expr_relabel(p, end, c->labels, to);
-}
-
-static void reach_end(Either *c, Reach *r, bool upper, const Expr *end, uint32_t l) {
-  const Expr *facing = r->end[!upper];
-  uint64_t moves = end->labels & out_of(c);
-  const Expr *least = loosest(c, upper, end);
-  double width = extent_guess(c->n->bound[l]);
-  if (least) width = upper ? width_of(c, integer(c, 0), least, l) : width_of(c, least, c->n->bound[l], l);
-  if (moves && width * (double)FEWER > extent_guess(c->n->bound[l])) width = extent_guess(c->n->bound[l]);
-  if (width < r->width) r->width = width;
-  if (facing && facing->labels == end->labels) {
-    width = upper ? width_of(c, facing, end, l) : width_of(c, end, facing, l);
-    if (width < r->width) r->width = width;
-  }
-  if (moves || !r->end[upper]) r->end[upper] = end;
-  r->moves |= moves;
-}
-
-/* An equation determines the label, or the class of its points; body: labels of what else is asked of a point, and of
- * its value. */
-static bool reach_equal(Either *c, Reach *r, const Expr *x, const Expr *y, uint32_t l, uint64_t body) {
-  int64_t slope;
-  if ((y->labels >> l & 1) || !(x->labels >> l & 1)) return false;
-  bool point = x->kind == EX_LABEL || (expr_slope(x, l, &slope) && slope);
-  if (point || (!(x->labels & out_of(c)) && !(y->labels & (red_of(c) | body)))) r->width = 1;
-  return true;
-}
-
-/* Takes one conjunct for one label; false: it is only tested. */
-static bool reach_take(Either *c, Reach *r, const Expr *e, uint32_t l, uint64_t body) {
-  Exprs *p = c->b.old->exprs;
-  const Expr *label = expr_label(p, l), *by;
-  int64_t strict, way;
-  if (e->kind != EX_OP || e->n != 2 || op_info[e->op].rule != RULE_COMPARE || e->arg[0]->dtype != DT_I64) return false;
-  if (e->op == OP_EQ)
-    return reach_equal(c, r, e->arg[0], e->arg[1], l, body) || reach_equal(c, r, e->arg[1], e->arg[0], l, body);
-  if (e->op == OP_NE) return false;
-  if ((way = bound_of_label(p, e, label, &by, &strict))) {
-    const Expr *end = way > 0 ? expr_op2(p, OP_SUB, label, by) : expr_op2(p, OP_ADD, label, by);
-    return reach_end(c, r, way > 0, expr_normal(p, end), l), true;
-  }
-  if (!is_plain(e, label) || ((e->arg[0]->labels & e->arg[1]->labels) >> l & 1)) return false;
-  bool first = e->arg[0] == label, less = e->op == OP_LT || e->op == OP_LE;
-  return reach_end(c, r, first == less, e->arg[first], l), true;
-}
-
-/* The labels of the body; factors without a reduced label leave the sum later. */
-static uint64_t body_labels(Either *c) {
-  const Expr *factor[PARTS_MOST];
-  uint64_t labels = 0;
-  uint32_t n;
-  Op op;
-  if (!product_op(&c->sum, &op) || !op_parts(c->scratch, c->sum.body, op, PARTS_MOST, factor, &n))
-    return c->sum.body->labels;
-  for (uint32_t i = 0; i < n; i++) labels |= factor[i]->labels & red_of(c) ? factor[i]->labels : 0;
-  return labels;
-}
-
-/* About how many points a label has where all conjuncts hold. */
-static double reach_of(Either *c, const Expr *const *part, uint32_t n, uint32_t l) {
-  double all = extent_guess(c->n->bound[l]);
-  uint64_t body = body_labels(c);
-  Reach r = {.width = all}, none = r;
-  for (uint32_t i = 0; i < n; i++)
-    if (part[i]->labels & red_of(c) && !reach_take(c, &none, part[i], l, 0)) body |= part[i]->labels;
-  for (uint32_t i = 0; i < n; i++) {
-    uint64_t others = body;
-    for (uint32_t k = 0; k < n; k++) others |= k == i ? 0 : part[k]->labels;
-    if (part[i]->labels >> l & 1) reach_take(c, &r, part[i], l, others);
-  }
-  if (!r.moves || r.width < all) return r.width;
-  if (!(r.moves & body) && !(r.end[0] && r.end[1])) return 1; /* a running reduction, or one for each bound */
-  return r.end[0] && r.end[1] && r.end[0]->labels & r.end[1]->labels & out_of(c) ? (double)WIDTH : all / 2;
-}
-
-static double points_of(Either *c, const Expr *where) {
-  const Expr *part[PARTS_MOST];
-  uint32_t n = 0;
-  double points = 1;
-  if (where && !op_parts(c->scratch, where, OP_AND, PARTS_MOST, part, &n)) n = 0;
-  for (uint32_t l = c->sum.n_out; l < c->labels; l++) points *= reach_of(c, part, n, l);
-  for (uint32_t i = 0; i < n; i++)
-    if (part[i]->labels && !(part[i]->labels & red_of(c))) points /= (double)GATE;
-  return points;
-}
-
 /* ---- finding them -------------------------------------------------------------------------------- */
 
 /* Whether no vertex is read at reduced labels and at others at once, in the body. */
@@ -278,6 +144,13 @@ static bool reads_apart(Either *c) {
     if (x->kind == EX_READ && both && c->n->input[x->i]->kind == EIN_VERTEX) return false;
   }
   return true;
+}
+
+/* About how many points the vertex reduces per result under that predicate. */
+static double points_of(Either *c, const Expr *where) {
+  EinSum s = c->sum;
+  s.where = where;
+  return reach_points(c->scratch, c->b.old->exprs, &s, c->n->bound);
 }
 
 /* Conditions that may be tested where they were not before. */
@@ -435,11 +308,10 @@ static const Expr *op_chosen(void *env, Exprs *p, const Expr *e) {
 static bool is_range(Either *c, const Expr *own) {
   const Expr *part[PARTS_MOST];
   uint32_t n = 0, l = c->sum.n_out;
-  Reach r = {.width = 1};
   if (!op_parts(c->scratch, own, OP_AND, PARTS_MOST, part, &n)) return false;
   while (!(own->labels >> l & 1)) l++;
   for (uint32_t i = 0; i < n; i++)
-    if (part[i]->labels & red_of(c) && (part[i]->op == OP_EQ || !reach_take(c, &r, part[i], l, 0))) return false;
+    if (part[i]->labels & red_of(c) && !reach_ends(c->b.old->exprs, &c->sum, c->n->bound, part[i], l)) return false;
   return true;
 }
 

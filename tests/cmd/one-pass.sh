@@ -123,4 +123,15 @@ repeat t < 3 {
 output y
 END
 want 0 "$EIN" verify turns.ein --flags=-O1
+
+# Columns of data that choose points, beside data along the rows, are no kernel's rows; alone they are.
+for of in "w[n]:2" "X[n,d]:1"; do
+  cat >columns.ein <<END
+input X[n:4096,d:64], w[n:4096] : f32
+m[d] = max[n where X[n,d] > 0] n
+output Y[n,d] = ${of%:*} * f32(m[d])
+END
+  is=$("$EIN" build columns.ein --stop=task 2>/dev/null | grep -c '^kernel')
+  [ "$is" = "${of#*:}" ] || wrong "$of: there are $is kernels"
+done
 finish

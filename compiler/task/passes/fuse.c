@@ -368,22 +368,47 @@ bool stage_is_one_walk(const TaskStage *s, uint32_t n) {
   return s->sum->reducer != RED_NONE && (is_put(s->sum->where, n) || stage_runs(s, n));
 }
 
-typedef struct Columns { uint32_t n; bool any; } Columns; /* n: of the rows' labels */
+typedef struct Columns {
+  uint32_t n;                /* of the rows' labels */
+  const TaskStage *of;
+  bool any, other;
+} Columns;
 
-/* A read along a row that is contiguous along the rows' labels instead. */
+/* A read along a row that is contiguous along the rows' labels instead; or another one. */
 static const Expr *leaf_column(void *env, Exprs *x, const Expr *leaf) {
   Columns *c = env;
   (void)x;
   if (leaf->kind != EX_READ || !leaf->n || c->n > 62 || !(leaf->labels >> c->n)) return leaf;
   const Expr *last = leaf->arg[leaf->n - 1];
-  c->any |= last->kind == EX_LABEL && last->i < (int64_t)c->n;
+  bool column = last->kind == EX_LABEL && last->i < (int64_t)c->n;
+  c->any |= column;
+  c->other |= !column && !c->of->slot[leaf->i].kept;
   return leaf;
 }
 
 bool stage_is_long_column(TaskGraph *t, const TaskStage *s, uint32_t n) {
-  Columns c = {n, false};
+  Columns c = {.n = n, .of = s};
   expr_map(t->exprs, s->sum->body, leaf_column, &c);
   return c.any && stage_points(t, s, n, s->sum->n_out + s->sum->n_red) > (double)COLUMN_MOST;
+}
+
+/* Notes what one more stage reads; chosen: data that lie along the rows' labels choose some stage's points. */
+static void columns_look(TaskGraph *t, const TaskStage *s, Columns *c, bool *chosen) {
+  c->of = s;
+  c->any = false;
+  if (s->sum->where) expr_map(t->exprs, s->sum->where, leaf_column, c);
+  *chosen |= c->any;
+  expr_map(t->exprs, s->sum->body, leaf_column, c);
+}
+
+/* Whether rows are columns of data that choose their points, beside data along the rows: these cannot be taken with
+ * those of other rows, and one by one they would go through memory with a stride. */
+static bool are_chosen_columns(TaskGraph *t, const Task *p, const TaskStage *s, uint32_t n) {
+  Columns c = {.n = n};
+  bool chosen = false;
+  vec_each(const TaskStage, from, p->stages) columns_look(t, from, &c, &chosen);
+  columns_look(t, s, &c, &chosen);
+  return chosen && c.other;
 }
 
 /* Whether rows are worth sharing: there are enough of them, and each keeps little. rows: p shares some already. */
@@ -392,6 +417,7 @@ static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n, boo
   if (stage_is_one_walk(s, n) || stage_is_long_column(f->t, s, n)) return false;
   for (uint32_t i = 0; i < p->stages.len; i++)
     if (stage_is_one_walk(&p->stages.at[i], n) || stage_is_long_column(f->t, &p->stages.at[i], n)) return false;
+  if (are_chosen_columns(f->t, p, s, n)) return false;
   if (stage_is_product(f->t, s) && !(rows && is_thin(f, s, n, false))) return false;
   if (!rows && stage_is_product(f->t, &p->stages.at[0]) && !is_thin(f, &p->stages.at[0], n, true)) return false;
   if (!have_rows(f, p, s, n)) return false;

@@ -291,9 +291,12 @@ static bool is_long(const EinNode *n) {
   return false;
 }
 
+/* x - x, which is 0 or NaN: every order gives the same. */
+static bool is_zero(const Expr *e) { return is_op(e, OP_SUB) && e->arg[0] == e->arg[1]; }
+
 static EinNode *exact(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Exact *c = env;
-  if (!dtype_is_float(n->sum->acc) || !is_long(n)) return rebuild_copy(b, r, n);
+  if (!dtype_is_float(n->sum->acc) || !is_long(n) || is_zero(n->sum->body)) return rebuild_copy(b, r, n);
   switch (n->sum->reducer) {
   case RED_SUM: return sum_exact(c, r, n);
   case RED_MAX: case RED_MIN: case RED_FMAX: case RED_FMIN: return extreme_of_one_zero(c, r, n);

@@ -4,14 +4,16 @@
 #include <string.h>
 
 /* First, reads that can fail are guarded. Then vertices are simplified, which makes more of them equal and more
- * products plain, and unused labels are removed, which leaves some vertices mere copies. Then equal vertices are merged
- * before readers are counted, and once more after contraction, whose steps may be equal too. Nested reductions
- * become one before contraction, which then sees whole products. What contraction leaves under a predicate is separated
- * after it. At last axes are put in order. */
+ * products plain; masks become predicates, and predicates ranges; what is put together to be taken apart is made in
+ * parts, unused labels are removed, and groups of labels get an axis for each, which leaves some vertices mere copies.
+ * Then equal vertices are merged before readers are counted, and once more after contraction, whose steps may be equal
+ * too. Nested reductions become one before contraction, which then sees whole products. What contraction leaves under a
+ * predicate is separated after it. At last axes are put in order. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead},
     {"values", graph_values},
     {"simplify", graph_simplify},
+    {"masks", graph_masks},
     {"either", graph_either},
     {"parts", graph_parts},
     {"narrow", graph_narrow},

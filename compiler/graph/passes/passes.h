@@ -38,6 +38,9 @@ EinGraph *graph_values(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_common(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Folds constants, applies laws, decides conditions from the extents, replaces labels that an equation fixes. */
 EinGraph *graph_simplify(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Has sums of products with masks of zeros and ones visit only what the masks select, if that is much less; and
+ * simplifies these. */
+EinGraph *graph_masks(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Splits reductions over one range or another into one reduction per range, and simplifies these. */
 EinGraph *graph_either(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes the parts of a vertex vertices of their own, if they are put together only to be taken apart again. */
@@ -98,7 +101,7 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 21 };
+enum { GRAPH_PASSES = 22 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

@@ -203,6 +203,14 @@ FAMILIES = [
         "a triangle inside": "output Y[i,s:M] = sum[t] (if t <= s then 1 else 0) * X[i,t]",
         "backwards": "Z[i,t:M] = X[i,M-1-t]\nR[i,s:M] = sum[t where t >= s] Z[i,t]\noutput Y[i,s:M] = R[i,M-1-s]",
     }),
+    Family("sum of a band", "dim N = 2048, D = 64\ninput X[j:N,d:D] : f32\n", {
+        "where": "output Y[i:N,d] = sum[j where abs(i - j) <= 8] X[j,d]",
+        "if": "output Y[i:N,d] = sum[j] if abs(i - j) <= 8 then X[j,d] else 0",
+        "offsets": "output Y[i:N,d] = sum[k:17] X[i+k-8,d] ?? 0",
+        "a mask": "M[i:N,j:N] : f32 = if abs(i - j) <= 8 then 1 else 0\noutput Y[i,d] = sum[j] M[i,j] * X[j,d]",
+        "a factor": "output Y[i:N,d] = sum[j] f32(abs(i - j) <= 8) * X[j,d]",
+        "two triangles": "L[i:N,j:N] : f32 = if j >= i - 8 then 1 else 0\nU[i:N,j:N] : f32 = if j <= i + 8 then 1 else 0\noutput Y[i,d] = sum[j] L[i,j] * U[i,j] * X[j,d]",
+    }),
     Family("running maximum", "dim N = 512, M = 1024\ninput X[i:N,t:M] : f32\n", {
         "where": "output Y[i,s:M] = max[t where t <= s] X[i,t]",
         "if": "output Y[i,s:M] = max[t] if t <= s then X[i,t] else -inf",

@@ -162,7 +162,9 @@ def planned(ein, text, sites):
         run = subprocess.run([ein, "plan", f.name, "-n", str(sites), "--format=json"], capture_output=True, text=True)
     if run.returncode:
         sys.exit(f"{run.stderr}\n{text}")
-    return json.loads(run.stdout)
+    plan = json.loads(run.stdout, object_hook=moves.Record)
+    moves.completed(plan)
+    return plan
 
 
 def main():

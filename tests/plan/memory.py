@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "share"))
-from check_plan import recount  # noqa: E402
+from check_plan import Tasks  # noqa: E402
 
 
 def ran(ein, path, sites, form):
@@ -28,7 +28,7 @@ def check(ein, path, sites):
     memory = json.loads(plan.stdout)["memory"]
     if tasks.returncode:
         return "it is measured, and has no tasks" if memory["measured"] else None
-    _, want = recount(tasks.stdout)
+    _, want = Tasks(tasks.stdout).counted
     return memory["measured"] and memory["bytes"] == want or f"{memory['bytes']} bytes, and its tasks have {want}"
 
 

@@ -15,7 +15,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "share"))
 import check_plan  # noqa: E402
-from check_plan import PARTS, SIZE, box, elements, made, moved, pieces, places, reduced, wanted  # noqa: E402
+from check_plan import PARTS, box, elements, made, moved, pieces, places, reduced, wanted  # noqa: E402
 
 # ---- reads by indices, which the checker of certificates counts only in the tasks ------------------------------------
 
@@ -29,8 +29,7 @@ def interval(tree, labels):
     if isinstance(tree, ast.Constant):
         return tree.value, tree.value
     if isinstance(tree, ast.Name):
-        low, to = labels[int(tree.id[1:])]
-        return low, to - 1
+        return labels[int(tree.id[1:])].start, labels[int(tree.id[1:])].stop - 1
     called = isinstance(tree, ast.Call)
     name = tree.func.id if called else type(tree.op).__name__
     parts = tree.args if called else [x for x in ast.iter_child_nodes(tree) if isinstance(x, ast.expr)]
@@ -52,32 +51,36 @@ def reach(index, labels):
 
 
 def inside(found, extent):
-    """The part of a dimension that an index reaches: from, to. All of it, if that is not known."""
+    """The part of a dimension that an index reaches. All of it, if that is not known."""
     low, high, around = found or (0, extent - 1, 0)
-    return (0, extent) if around else (max(low, 0), max(min(high + 1, extent), low, 0))
+    return range(extent) if around else range(max(low, 0), min(high + 1, extent))
 
 
 def window(mesh, at, read, use, labels):
-    """What a site needs, for each dimension: from, to, and the extent at which it wraps (for e % extent, if no site's
+    """What a site needs, for each dimension: a range, and the extent at which it wraps (for e % extent, if no site's
     range is longer), else 0. A dimension whose index has no label that is cut is needed whole."""
     out = []
+
+    def reached(index, at):
+        return reach(index, box(mesh, at, use, labels)[1:])
+
     for index, extent in zip(read["indices"], read["extents"]):
         cut = any(int(l) in use for l in re.findall(r"\bl(\d+)\b", index or ""))
-        found, around = reach(index, box(mesh, at, use, labels)) if cut else None, 0
+        found, around = reached(index, at) if cut else None, 0
         if found and found[2] == extent:
-            everywhere = [reach(index, box(mesh, a, use, labels)) for a in places(mesh)]
+            everywhere = [reached(index, a) for a in places(mesh)]
             around = extent if max(high - low for low, high, _ in everywhere) < extent else 0
-        out.append((found[0], found[1] + 1, extent) if around else (*inside(found, extent), 0))
+        out.append((range(found[0], found[1] + 1), extent) if around else (inside(found, extent), 0))
     return out
 
 
 def held(mesh, at, read, tensor, home):
     """What a site has, by the dimensions of the read."""
-    own, out = box(mesh, at, home, tensor["extents"]), []
+    own, out = box(mesh, at, home, tensor["extents"])[1:], []
     dims = range(len(read["extents"])) if tensor["vertex"] is None else read["made"] # -1: such as the turns of a stack
     for d, extent in zip(dims, read["extents"]):
         by = extent // max(1, tensor["extents"][d]) if d >= 0 else 0
-        out.append((own[d][0] * by, own[d][1] * by) if d >= 0 else (0, extent))
+        out.append(range(own[d].start * by, own[d].stop * by) if d >= 0 else range(extent))
     return out
 
 
@@ -86,7 +89,7 @@ def windows(mesh, read, tensor, vertex, use, home):
     n, labels = 0, [l["extent"] for l in vertex["labels"]]
     for at in places(mesh):
         want, has = window(mesh, at, read, use, labels), held(mesh, at, read, tensor, home)
-        n += elements(w[:2] for w in want) - math.prod(sum(pieces(w[:2], h, w[2])) for w, h in zip(want, has))
+        n += elements(w for w, _ in want) - math.prod(sum(pieces(w, h, wrap)) for (w, wrap), h in zip(want, has))
     turns = max(1, math.prod(read["extents"]) // max(1, math.prod(tensor["extents"])))
     return n / turns # of a stack, whose dimensions include the turns, as `times` does
 
@@ -96,10 +99,10 @@ def asked(mesh, read, tensor, vertex, home):
     request, by_place, n = 8 * sum(read["asked"]["places"]), read["asked"]["places"], 0
     owners = [set(column) for column in zip(*(held(mesh, at, read, tensor, home) for at in places(mesh)))]
     for at in places(mesh):
-        labels = box(mesh, at, vertex["axes"], [l["extent"] for l in vertex["labels"]])
+        labels = box(mesh, at, vertex["axes"], [l["extent"] for l in vertex["labels"]])[1:]
         want = [inside(index and reach(index, labels), x) for index, x in zip(read["indices"], read["extents"])]
         here = [sum(pieces(w, h)) for w, h in zip(want, held(mesh, at, read, tensor, home))]
-        there = [to - low for low, to in want]
+        there = list(map(len, want))
         all_places, own_places, piece, own_piece = (
             math.prod(x for x, p in zip(of, by_place) if p == kind) for kind in (True, False) for of in (there, here))
         blocks = math.prod(
@@ -127,7 +130,7 @@ def read_elements(mesh, read, tensor, vertex, use, home):
     labels = [l["extent"] for l in vertex["labels"]]
     windowed = [window(mesh, at, read, use, labels) for at in places(mesh)]
     turns = max(1, math.prod(read["extents"]) // max(1, math.prod(extents)))
-    whole = sum(elements(w[:2] for w in window) for window in windowed) / turns
+    whole = sum(elements(w for w, _ in window) for window in windowed) / turns
     return whole if windows(mesh, read, tensor, vertex, use, home) else 0
 
 
@@ -148,10 +151,10 @@ def brought_elements(mesh, tensor, vertex):
 
 
 def check(path):
-    plan = json.load(open(path))
-    mesh, tensors, wrong = tuple(plan["mesh"]), plan["tensors"], []
-    by_paper, paper = plan["measure"] == "ia", 0
+    plan = json.load(open(path), object_hook=check_plan.Record)
     check_plan.completed(plan)
+    mesh, tensors, wrong = plan.mesh, plan.tensors, []
+    by_paper, paper = plan.measure == "ia", 0
 
     def same(what, said, mine):
         if said != mine:

@@ -74,36 +74,36 @@ def no_room(c):
 def smaller(c):
     """A buffer that is made smaller, and the memory that fits it."""
     in_tasks(r"^(buffer %\d+ work [^\[]*\[)(\d+)", lambda m: m[1] + str(int(m[2]) // 2))(c)
-    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
+    c["plan"]["memory"]["bytes"] = check_plan.Tasks(c["tasks"]).counted[1]
 
 
 def shorter(c):
     """A buffer that is alive to no step, and the memory that fits it."""
     in_tasks(r"^(buffer %\d+ work .* alive )(\d+)\.\.\d+", r"\1\2..\2", 0)(c)
-    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
+    c["plan"]["memory"]["bytes"] = check_plan.Tasks(c["tasks"]).counted[1]
 
 
 def narrower(c):
     in_tasks(r"^(buffer %\d+ work .*\] : )f32", r"\1i8", 0)(c)
-    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
+    c["plan"]["memory"]["bytes"] = check_plan.Tasks(c["tasks"]).counted[1]
 
 
 def gone(c):
     """A buffer that is not there, and neither are the moves to and from it."""
     number = re.search(r"^buffer %(\d+) work", c["tasks"], re.M)[1]
     in_tasks(rf"^(buffer %{number} work|move .* %{number} at) .*\n", "", 0)(c)
-    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
+    c["plan"]["memory"]["bytes"] = check_plan.Tasks(c["tasks"]).counted[1]
 
 
 def fewer_inputs(c):
     in_tasks(r"^(buffer %\d+ input [^\[]*\[)(\d+)", lambda m: m[1] + str(int(m[2]) // 2))(c)
-    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
+    c["plan"]["memory"]["bytes"] = check_plan.Tasks(c["tasks"]).counted[1]
 
 
 def less_moved(c):
     """A move that the tasks leave out, and the memory that fits it."""
     in_tasks(r"^move .*\n", "")(c)
-    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
+    c["plan"]["memory"]["bytes"] = check_plan.Tasks(c["tasks"]).counted[1]
 
 
 WAYS = {
@@ -155,6 +155,13 @@ WAYS = {
     "an equation's entry": lambda c: c["equations"].pop(),
     "room that there is not": no_room,
     "the work of the busiest site": plan(lambda p: p["busiest"].update(operations=1)),
+    "the limit on work": plan(lambda p: p["busiest"].update(limit=2 * p["busiest"]["limit"])),
+    "what an equation's operands move": vertex(add("received", 4)),
+    "a tensor's block": tensor(0, add("block", 4)),
+    "what makes a tensor": tensor(0, add("vertex", 1)),
+    "tasks of another mesh": in_tasks(r"^mesh (\d+)", lambda m: f"mesh {2 * int(m[1])}"),
+    "an input whose blocks begin elsewhere": in_tasks(r"^(buffer %0 input .* low \[)\((\d+) \*",
+                                                      lambda m: f"{m[1]}({2 * int(m[2])} *"),
     "what two tensors are called": plan(lambda p: (p["tensors"][0].update(name=p["tensors"][-1]["name"]))),
 }
 

@@ -26,6 +26,28 @@ want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 6,9 --limits 1.3,1.75,
 # Small ones on many sites: parts come in slices of less than 64 KiB, and an operand that is there as a whole, in slices too.
 want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 16,18 --limits 1.75 1000x1000x1000 1009x757x1327
 
+# Parts in f16 are in f32. Each slice that is reduced becomes f16, or what else is made of it, before the next comes.
+want 0 python3 "$root/tests/plan/grids.py" "$EIN" --dtype f16 --sites 6 --limits 1.1,1.5 4000x4000x4000
+cat >half.ein <<'!'
+input A[i:48, k:64], B[k:64, j:40], c[j:40], R[i:48, j:40] : f16
+S[i,j] = sum[k] A[i,k] * B[k,j]
+output C[i,j] = max(0, S[i,j] + c[j]) - R[i,j]
+!
+few="A=randint:lo=-3:hi=4:seed=1 B=randint:lo=-3:hi=4:seed=2 c=randint:lo=-3:hi=4:seed=3 R=randint:lo=-3:hi=4:seed=4"
+# shellcheck disable=SC2086
+want 0 "$EIN" run half.ein $few -o C=one.npy
+for cuts in 'j k:i=8' 'k i:j=5' 'k k:i=3'; do
+  printf 'plan 1\nsites 6\nmesh 2 3\nvertex S axes %s\npanels S %s\n' "${cuts%:*}" "${cuts#*:}" >half.plan
+  for target in c eval; do
+    # shellcheck disable=SC2086
+    want 0 "$EIN" run half.ein --plan=half.plan --target=$target $few -o C=many.npy
+    cmp one.npy many.npy || wrong "$cuts: other values by $target when slices become f16 one by one"
+  done
+  "$EIN" plan half.ein --plan=half.plan --format=task >half.task || wrong "$cuts: no tasks"
+  n=$(grep -c '^  stage .*f16(%' half.task)
+  [ "$n" = "${cuts##*=}" ] || wrong "$cuts: $n kernels make f16, and not ${cuts##*=}"
+done
+
 # B has not the label of the panels: if it exceeds the room it comes in slices, so a site packs less. The bytes and the result are the same.
 cat >whole.ein <<'!'
 input A[i:240, k:180], B[k:180, j:300] : i64

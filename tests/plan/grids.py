@@ -7,6 +7,7 @@ more than the best grid that fits (or is refused), or if nothing was compared. -
 
 A grid cuts i, k and j into a, b and c blocks, a*b*c the sites. Each site has its part of A, B and C, all stored once, and computes one block
 of points. Each block of A goes to c sites, of B to a, and each of C is the sum of b parts: so many elements arrive, less those that are there.
+Parts in f16 are in f32, and so is what panels of k add up to.
 It need not be in memory all at once. As COSMA (Kwasniewski et al., 2019), a site takes its points in panels of one label:
 
 - of k: a panel of A, one of B; the parts of C, in which panels add up, are there as a whole, beside its sum;
@@ -24,7 +25,7 @@ import sys
 import tempfile
 
 SHAPES = ["4000x4000x4000", "500x32000x500", "4000x500x4000"]
-SIZE = {"f64": 8, "f32": 4, "i64": 8}
+SIZE = {"f64": (8, 8), "f32": (4, 4), "i64": (8, 8), "f16": (2, 4)}  # of an element, and of one of a part
 PANELS = 64
 
 
@@ -38,18 +39,22 @@ def moved(shape, grid):
     return i * k * (c - 1), k * j * (a - 1), i * j * (b - 1)
 
 
-def needs(shape, grid):
-    """The least elements at a site, of all labels that panels may have."""
+def needs(shape, grid, size, part):
+    """The least bytes at a site, of all labels that panels may have."""
     (i, k, j), (a, b, c) = shape, grid
-    blocks = [x if n else 0 for x, n in zip((-(-i // a) * -(-k // b), -(-k // b) * -(-j // c), -(-i // a) * -(-j // c)), moved(shape, grid))]
-    home = (i * k + k * j + i * j) / (a * b * c)
+    blocks = -(-i // a) * -(-k // b) * size, -(-k // b) * -(-j // c) * size, -(-i // a) * -(-j // c) * part
+    blocks = [x if n else 0 for x, n in zip(blocks, moved(shape, grid))]
+    home = (i * k + k * j + i * j) / (a * b * c) * size
+    added = -(-i // a) * -(-j // c) * part if part != size and not blocks[2] else 0
     labels = {(0, 1): -(-k // b), (0, 2): -(-i // a), (1, 2): -(-j // c)}  # which of A, B and C have the label, and its points
-    return min(home + sum(x * (2 * -(-n // PANELS) / n if t in has else 1) for t, x in enumerate(blocks)) for has, n in labels.items())
+    return min(home + (added if 2 not in has else 0) + sum(x * (2 * -(-n // PANELS) / n if t in has else 1) for t, x in enumerate(blocks))
+               for has, n in labels.items())
 
 
-def best(shape, sites, elements):
-    """The elements that the best grid that fits moves; None: none fits."""
-    return min((sum(moved(shape, g)) for g in grids(sites) if needs(shape, g) <= elements and all(n <= x for n, x in zip(g, shape))), default=None)
+def best(shape, sites, limit, size, part):
+    """The bytes that the best grid that fits moves; None: none fits."""
+    fit = [moved(shape, g) for g in grids(sites) if needs(shape, g, size, part) <= limit and all(n <= x for n, x in zip(g, shape))]
+    return min((size * (a + b) + part * c for a, b, c in fit), default=None)
 
 
 def plan(ein, path, sites, limit):
@@ -81,12 +86,11 @@ def main():
                 f.write(f"input A[i:{i}, k:{k}], B[k:{k}, j:{j}] : {args.dtype}\noutput C[i,j] = sum[k] A[i,k] * B[k,j]\n")
             for sites in (int(n) for n in args.sites.split(",")):
                 for times in (float(x) for x in args.limits.split(",")):
-                    elements = times * (i * k + k * j + i * j) / sites
-                    want = best(ikj, sites, elements)
+                    limit = times * (i * k + k * j + i * j) / sites * SIZE[args.dtype][0]
+                    want = best(ikj, sites, limit, *SIZE[args.dtype])
                     if want is None:
                         continue
-                    want *= SIZE[args.dtype]
-                    got, told = plan(args.ein, path, sites, int(elements * SIZE[args.dtype]))
+                    got, told = plan(args.ein, path, sites, int(limit))
                     compared += 1
                     worse = got is None or got > want
                     bad += worse

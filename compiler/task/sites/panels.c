@@ -6,7 +6,7 @@
  *   an operand that a move brings for this kernel alone, and that has the label, is moved slice by slice, so that
  *   only a slice of it is in memory;
  *   a result that only a move takes, if the label is one of its own, likewise; each slice that arrives is stored
- *   where it belongs;
+ *   where it belongs, or what a map makes of it that alone reads it: so sums of parts in f32 become f16 slice by slice;
  *   an operand that a move brings for this kernel alone, and that has not the label, comes before the first panel;
  *   if it exceeds the room that the plan states, in as many slices, each stored where it belongs, so little is packed.
  *
@@ -33,7 +33,9 @@ typedef struct Panels {
   uint32_t *along;           /* and the operand's dimension that the label indexes, */
   const Task **before;       /* and the move of its previous panel; NULL: none yet */
   Task *result;              /* the move that takes the result in panels, or NULL; */
-  uint32_t axis;             /*   and the result's dimension */
+  uint32_t axis;             /*   and the result's dimension; */
+  Tasks maps;                /*   maps that each slice of it goes through, as one stage */
+  TaskStage map;
   Task **whole;              /* by slot: the move that brings all of the operand in slices, or NULL */
   uint32_t sum;              /* for a reduced label: the buffer in which panels are combined */
   uint32_t now;              /* the panel being made */
@@ -155,6 +157,47 @@ static bool stays_within(const Panels *p, const Task *m) {
   return sites <= SITES_MOST;
 }
 
+static bool is_gone(const Panels *p, const Task *k) {
+  bool gone = k == p->result;
+  for (uint32_t i = 0; i < p->maps.len; i++) gone |= k == p->maps.at[i];
+  for (uint32_t i = 0; i < p->s->sum->n_slot; i++) gone |= k == p->moves[i];
+  return gone;
+}
+
+/* The kernel that makes another tensor of a buffer, element by element, and alone reads it; NULL: there is none, or not
+ * all else that it reads is there when the first panel is made. */
+static Task *map_of(const Panels *p, uint32_t buffer) {
+  uint32_t rank = p->t->buffers.at[buffer].rank, *label = NEW_ARRAY(p->arena, uint32_t, rank + 1);
+  Task *map = NULL;
+  if (p->t->buffers.at[buffer].space != BUF_WORK) return NULL;
+  vec_each_of(Task, k, *p->list) {
+    if (is_gone(p, k) || !task_touches(p->t, k, buffer)) continue;
+    if (map || k->kind != TASK_KERNEL || k->stages.len != 1 || k->unless >= 0) return NULL;
+    map = k;
+  }
+  const TaskStage *s = map ? &map->stages.at[0] : NULL;
+  if (!s || task_call(map) || s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return NULL;
+  if (s->sum->n_out != rank || stage_may_fail(p->t, s) || position(p, map) < position(p, p->result)) return NULL;
+  if (!buffers_alike(&p->t->buffers.at[buffer], &p->t->buffers.at[s->buffer])) return NULL;
+  if (!stage_reads_at_labels(p->t, s, buffer, rank, NULL, label)) return NULL;
+  for (uint32_t d = 0; d < rank; d++)
+    if (label[d] != d) return NULL;
+  for (uint32_t i = p->at; i < position(p, map); i++)
+    if (!is_gone(p, p->list->at[i]) && !task_may_pass(p->t, map, p->list->at[i])) return NULL;
+  return map;
+}
+
+/* A map, and those behind it, such as the copy to an output. */
+static void maps_find(Panels *p) {
+  uint32_t buffer = p->result->buffer;
+  for (Task *k; (k = map_of(p, buffer)); buffer = (uint32_t)p->map.buffer) {
+    TaskStage s = k->stages.at[0];
+    if (p->maps.len) stage_inline(p->t, &s, buffer, &p->map);
+    p->map = s;
+    vec_push(p->arena, p->maps, k);
+  }
+}
+
 static void result_find(Panels *p) {
   p->axis = p->label;
   Task *m = is_reduced(p) || !stage_is_plain(p->s) ? NULL : only_move(p, (uint32_t)p->s->buffer);
@@ -162,6 +205,7 @@ static void result_find(Panels *p) {
   for (uint32_t i = p->at + 1; i < position(p, m); i++)
     if (task_touches(p->t, p->list->at[i], m->buffer)) return;
   p->result = m;
+  maps_find(p);
 }
 
 /* ---- one panel --------------------------------------------------------------------------------------------------- */
@@ -340,6 +384,42 @@ static void slice_lay(Panels *p, const Task *m, uint32_t from) {
   vec_push(p->arena, k->stages, s);
 }
 
+typedef struct Mapped { const TaskStage *s; uint32_t buffer, axis; const Expr *from; } Mapped;
+
+/* Converts points of the map to those of a slice. */
+static const Expr *leaf_mapped(void *env, Exprs *x, const Expr *leaf) {
+  const Mapped *m = env;
+  if (leaf->kind == EX_LABEL && leaf->i == m->axis) return expr_op2(x, OP_ADD, leaf, m->from);
+  if (!stage_read_is(m->s, leaf, m->buffer)) return leaf;
+  const Expr **index = NEW_ARRAY(exprs_arena(x), const Expr *, leaf->n + 1);
+  for (uint32_t d = 0; d < leaf->n; d++) index[d] = expr_label(x, d);
+  return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, index);
+}
+
+/* Stores what the maps make of a slice that the panel brings. */
+static void slice_map(Panels *p, uint32_t from) {
+  const TaskBuffer *a = &p->t->buffers.at[from], *b = &p->t->buffers.at[p->result->buffer];
+  TaskStage s = p->map;
+  EinSum sum = *s.sum;
+  Mapped m = {.s = &p->map, .buffer = b->id, .axis = p->axis};
+  m.from = normal(p, op2(p, OP_SUB, a->low[p->axis], b->low[p->axis]));
+  const Expr **bound = arena_copy(p->arena, s.bound, sum.n_out * sizeof *bound),
+             **at = arena_copy(p->arena, s.at, s.n_at * sizeof *at);
+  TaskSlot *slot = arena_copy(p->arena, s.slot, sum.n_slot * sizeof *slot);
+  for (uint32_t i = 0; i < sum.n_slot; i++)
+    if (slot[i].index == b->id) slot[i].index = from;
+  bound[p->axis] = a->dim[p->axis];
+  at[p->axis] = op2(p, OP_ADD, at[p->axis], m.from);
+  s.bound = bound;
+  s.at = at;
+  sum.body = expr_map(p->t->exprs, sum.body, leaf_mapped, &m);
+  stage_canonical(p->t, &s, &sum, slot, sum.n_slot);
+  const Task *of = vec_last(p->maps);
+  Task *k = task_add(p, TASK_KERNEL, of->place, of->name);
+  k->node = of->node;
+  vec_push(p->arena, k->stages, s);
+}
+
 static void result_move(Panels *p, uint32_t part) {
   const Task *m = p->result;
   const TaskBuffer *from = &p->t->buffers.at[m->from], *slice = &p->t->buffers.at[part],
@@ -354,7 +434,8 @@ static void result_move(Panels *p, uint32_t part) {
   }
   uint32_t to = buffer_like(p, m->buffer, home->dtype, d, low, n);
   move_add(p, m, part, to);
-  slice_lay(p, m, to);
+  if (p->maps.len) slice_map(p, to);
+  else slice_lay(p, m, to);
 }
 
 static void whole_move(Panels *p, const Task *m) {
@@ -394,12 +475,6 @@ static bool is_whole(const Panels *p, const Task *k) {
   bool whole = false;
   for (uint32_t i = 0; i < p->s->sum->n_slot; i++) whole |= k == p->whole[i];
   return whole;
-}
-
-static bool is_gone(const Panels *p, const Task *k) {
-  bool gone = k == p->result;
-  for (uint32_t i = 0; i < p->s->sum->n_slot; i++) gone |= k == p->moves[i];
-  return gone;
 }
 
 static void list_make(Panels *p) {

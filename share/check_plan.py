@@ -326,9 +326,9 @@ def form_of_plan(plan):
     for v, t in zip(vertices, tensors):
         cut, extents = counts(mesh, v.axes, len(v.labels)), [l.extent for l in v.labels]
         kept = tuple(l.extent for l in v.labels if not l.reduced)
-        yield f"the name of {v.name}", v.name == t.name or v.state
-        yield f"the cut of {v.name}", v.state or fits(v.axes, extents, v.most) and [l.count for l in v.labels] == cut
-        yield f"the extents of {v.name}", v.state or kept == t.extents
+        yield f"the name of {v.name}", v.name == t.name
+        yield f"the cut of {v.name}", fits(v.axes, extents, v.most) and [l.count for l in v.labels] == cut
+        yield f"the extents of {v.name}", kept == t.extents
         for r in v.reads:
             of, by_labels = tensors[r.tensor], r.called and not r.indices
             same = not by_labels or all(l < 0 or extents[l] == x for l, x in zip(r.labels, r.extents))

@@ -104,6 +104,15 @@ cmp -s turns.json fewer.json && wrong "the repeat turns as before"
 want 1 checker fewer.json
 shows "what the tasks move"
 
+python3 - >state.json <<'!' # a state has no cuts of its own
+import json
+c = json.load(open("turns.json"))
+next(v for v in c["plan"]["vertices"] if v["equation"].startswith("state "))["labels"][0]["count"] = 2
+print(json.dumps(c))
+!
+want 1 checker state.json
+shows "the cut of s"
+
 # What is false is refused: bytes, memory, cuts, homes, edges, extents, the mesh, tasks.
 want 0 "$EIN" plan product.ein -n 12 --certificate c12.json
 for n in 6 12; do mine $((n / 6)) 2 && want 0 python3 "$root/tests/plan/spoil.py" c$n.json; done

@@ -85,7 +85,7 @@ static bool is_list(const Copies *c, const EinNode *n) {
   const EinNode *of = n->input[0];
   double elements = 1;
   for (uint32_t k = 0; k < of->rank; k++) elements *= extent_guess(of->dim[k]);
-  bool grown = labels_points(n, labels_below(s->n_out)) >= GROWTH * elements;
+  bool grown = labels_points(n, labels_below(s->n_out)) >= (double)GROWTH * elements;
   return grown && !is_partial(of) && !c->window[of->id];
 }
 

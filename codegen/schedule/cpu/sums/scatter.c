@@ -121,7 +121,7 @@ static bool is_few(const Scatter *c) {
     if (!p->exact[c->b[k]]) return false;
     outputs *= (double)p->size[c->b[k]];
   }
-  if (points > outputs || outputs * dtype_size(DT_I32) > LINES_MOST) return false;
+  if (points > outputs || outputs * dtype_size(DT_I32) > (double)LINES_MOST) return false;
   const Expr *e = of_nothing(c, next->sum->body, UPDATE_DEPTH);
   if (e->kind != EX_READ || next->slot[e->i].kept) return false;
   const TaskBuffer *to = buffer_seen(s, (uint32_t)next->buffer);

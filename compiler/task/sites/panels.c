@@ -22,6 +22,7 @@
 enum { RANK = 256, SITES_MOST = 4096 };  /* with more sites than this no result is moved in panels */
 
 typedef struct Panels {
+  const IaDoor *door;
   TaskGraph *t;
   Arena *arena;
   Tasks *list;               /* the list of the kernel, and */
@@ -164,8 +165,14 @@ static bool is_gone(const Panels *p, const Task *k) {
   return gone;
 }
 
-/* The kernel that makes another tensor of a buffer, element by element, and alone reads it; NULL: there is none, or not
- * all else that it reads is there when the first panel is made. */
+static bool has_panels(const Panels *p, const Task *k) {
+  for (uint32_t i = 0; i < p->door->panels.len; i++)
+    if (p->door->panels.at[i].kernel == k) return true;
+  return false;
+}
+
+/* The kernel that makes another tensor of a buffer, element by element, and alone reads it; NULL: there is none, or it
+ * has panels of its own, or not all else that it reads is there when the first panel is made. */
 static Task *map_of(const Panels *p, uint32_t buffer) {
   uint32_t rank = p->t->buffers.at[buffer].rank, *label = NEW_ARRAY(p->arena, uint32_t, rank + 1);
   Task *map = NULL;
@@ -176,7 +183,8 @@ static Task *map_of(const Panels *p, uint32_t buffer) {
     map = k;
   }
   const TaskStage *s = map ? &map->stages.at[0] : NULL;
-  if (!s || task_call(map) || s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return NULL;
+  if (!s || has_panels(p, map) || task_call(map)) return NULL;
+  if (s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return NULL;
   if (s->sum->n_out != rank || stage_may_fail(p->t, s) || position(p, map) < position(p, p->result)) return NULL;
   if (!buffers_alike(&p->t->buffers.at[buffer], &p->t->buffers.at[s->buffer])) return NULL;
   if (!stage_reads_at_labels(p->t, s, buffer, rank, NULL, label)) return NULL;
@@ -494,7 +502,8 @@ static void list_make(Panels *p) {
 }
 
 void door_panels(IaDoor *m, const IaPanels *x) {
-  Panels p = {.t = m->t,
+  Panels p = {.door = m,
+      .t = m->t,
       .arena = m->arena,
       .list = x->list,
       .kernel = x->kernel,

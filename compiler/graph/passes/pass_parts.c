@@ -6,8 +6,8 @@
  *     Y[b,f:F] = silu(R[b,f]) * R[b,f+F]                     Y[b,f] = silu(R.1[b,f]) * R.2[b,f]
  *
  * Then nothing is copied, and no point is computed that nobody reads. It is done along a label on which the vertex
- * puts conditions, if its readers read disjoint ranges of it, or single points. A reader at the whole label is taken
- * apart in the same way. */
+ * puts conditions without data, if its readers read disjoint ranges of it, or single points. A reader at the whole
+ * label is taken apart in the same way. */
 #include <string.h>
 
 #include "expr/prove/prove.h"
@@ -107,7 +107,7 @@ static void ranges_of_region(Parts *c, const EinRegion *r) {
 static bool has_condition(Arena *scratch, const Expr *e, uint32_t l) {
   ExprNodes nodes = expr_nodes(scratch, e, HAS_LABEL);
   for (const Expr *x; (x = expr_node(&nodes));)
-    if (is_op(x, OP_SELECT) && expr_has_label(x->arg[0], l)) return true;
+    if (is_op(x, OP_SELECT) && !(x->arg[0]->has & HAS_READ) && expr_has_label(x->arg[0], l)) return true;
   return false;
 }
 

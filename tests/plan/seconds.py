@@ -261,7 +261,8 @@ def windowed(mesh, read, tensor, vertex, own_home, turns):
     """What indices reach: each dimension by itself, with the longest window, and the most that is not there."""
     use, size, most = vertex["axes"] if read["called"] else own_home, SIZE[tensor["dtype"]], 0
     labels, rank = [l["extent"] for l in vertex["labels"]], len(read["extents"])
-    wants = [window(mesh.sizes, mesh.place(s), read, use, labels) for s in range(mesh.sites)]
+    reached = [window(mesh.sizes, mesh.place(s), read, use, labels) for s in range(mesh.sites)]
+    wants = [[(at.start, at.stop, wrap) for at, wrap in dims] for dims in reached]
     around = [max(w[k][2] for w in wants) for k in range(rank)]
     made = [k if tensor["vertex"] is None else read["made"][k] for k in range(rank)]
     scale = [e // tensor["extents"][d] if d >= 0 and tensor["extents"][d] else 0 for d, e in zip(made, read["extents"])]

@@ -3,6 +3,7 @@
 # Loops with border conditions are split into ranges without conditions. Results equal eval's to the bit: at sizes at
 # which borders meet, cross, or cover everything; known in advance or at run time; by gcc and by clang.
 . "$(dirname "$0")/common"
+turn 0
 
 program() { # program ROWS COLUMNS: sizes as they are declared
   cat <<END2

@@ -5,6 +5,7 @@
 # directions go on at once, and what recurs between two waits is a graph. The stand-in reports a wait that is left out.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
+turn 1
 look_alikes
 on="--target=cuda --flags=-O0"
 

@@ -2,6 +2,7 @@
 # suite: ci
 # Schedules of gradients: attention's run in tiles, a table's by whole cache lines.
 . "$(dirname "$0")/common"
+turn 1
 
 # The adjoint of the scores is computed only where the mask is true, so it is a product like the scores, and zeros are not summed.
 cat >attention.ein <<'END'

@@ -2,6 +2,7 @@
 # suite: ci
 # Programs that once went beyond what is theirs, run where that is seen.
 . "$(dirname "$0")/common"
+turn 0
 : "${CC:=cc}"
 $CC -fsanitize=address,undefined -x c /dev/null -shared -o /dev/null 2>err || finish
 for name in packed_few_points repeat_copy_narrower nested_repeat_same_start; do

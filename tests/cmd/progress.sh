@@ -3,6 +3,7 @@
 # Progress of a long run: a line after two seconds on a terminal, or with --progress, compiled and in the evaluator.
 # The line disappears at the end and goes nowhere else. Results are the same.
 . "$(dirname "$0")/common"
+turn 0
 
 cat >long.ein <<'END'
 dim T, N = 8

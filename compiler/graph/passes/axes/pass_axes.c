@@ -1,4 +1,4 @@
-/* graph/passes/pass_axes.c - gives values between products the order of axes in which they are best made and read.
+/* graph/passes/axes/pass_axes.c - gives values between products the order of axes in which they are best made and read.
  *
  * In Z[t,s,h] = sum[d] Q[s,h,d] * K[t,h,d], h is a batch of products: both operands have it. If Z, or maps of it, are
  * only read further within the program, nobody sees in which order their axes lie. Best is that of the operand whose
@@ -8,7 +8,7 @@
  * Values that are maps of one another, label by label, change together. Without rows or maps a value stays: products
  * read it in any order. None changes if one of them is an input or an output, belongs to a repeat, has merged axes, or
  * is read at anything but labels; nor if all operands have a batch last, for then lanes go along the batch. */
-#include "rebuild.h"
+#include "graph/passes/rebuild.h"
 
 enum { RANK_LEAST = 3 };
 

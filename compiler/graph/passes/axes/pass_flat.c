@@ -1,5 +1,5 @@
-/* graph/passes/pass_flat.c - gives maps whose axes are groups of labels an axis for each label, if all readers go over
- * whole groups, by a label or by a group of their own:
+/* graph/passes/axes/pass_flat.c - gives maps whose axes are groups of labels an axis for each label, if all readers
+ * go over whole groups, by a label or by a group of their own:
  *
  *     F[n,(y x)] = X[n,y,x]                  F[n,y,x] = X[n,y,x]
  *     Y[n] = max[p] F[n,p]                   Y[n] = max[y,x] F[n,y,x]
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "expr/prove/prove.h"
-#include "rebuild.h"
+#include "graph/passes/rebuild.h"
 
 enum { PARTS_MOST = 8, LABELS_MOST = 60, ROUNDS_MOST = 16 };
 

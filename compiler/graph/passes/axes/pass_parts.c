@@ -1,5 +1,5 @@
-/* graph/passes/pass_parts.c - makes the parts of a vertex vertices of their own, if they are put together only to be
- * taken apart again:
+/* graph/passes/axes/pass_parts.c - makes the parts of a vertex vertices of their own, if they are put together
+ * only to be taken apart again:
  *
  *     T[a,g:2*F] = if g < F then W[a,g] else V[a,g-F]        T.1[a,g:F] = W[a,g],  T.2[a,g:F] = V[a,g]
  *     R[b,g] = sum[a] X[b,a] * T[a,g]                        R.1[b,g:F] = sum[a] X[b,a] * W[a,g],  R.2 alike
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "expr/prove/prove.h"
-#include "rebuild.h"
+#include "graph/passes/rebuild.h"
 
 enum { RANGES_MOST = 8, CHAIN_MOST = 64, NONE = -1 };
 

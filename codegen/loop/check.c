@@ -239,6 +239,7 @@ static void check_threads(Check *c, const LoopStmt *s) {
 static bool is_multiple(const Check *c, const Expr *e, int64_t n) {
   if (e->kind == EX_INT) return e->i % n == 0;
   if (e->kind == EX_LABEL) return e->i >= 0 && e->i < c->k->var.len && c->multiple[e->i] && c->multiple[e->i] % n == 0;
+  if (is_op(e, OP_WITHIN)) return is_multiple(c, e->arg[0], n); /* it, or 0 */
   if (e->kind != EX_OP || e->dtype != DT_I64 || e->n != 2) return false;
   bool a = is_multiple(c, e->arg[0], n), b = is_multiple(c, e->arg[1], n);
   return e->op == OP_MUL

@@ -6,6 +6,7 @@
  * facts at a statement are the bounds of the loops and the conditions around it. Memory may change between two
  * statements, so a condition that reads memory is not a fact. */
 #include "expr/prove/in_range.h"
+#include "expr/prove/span.h"
 #include "text.h"
 
 typedef struct Index { uint32_t place, axis; const Expr *e; } Index;
@@ -79,6 +80,37 @@ static void extent_by(Guard *g, const LoopStmt *s, const Expr *lo, const Expr *e
     made = number(g, all->i <= 0 ? 0 : (all->i + s->step - 1) / s->step);
   else if (!(all->has & ~(unsigned)HAS_DIM)) made = s->step == 1 ? all : expr_divide(g->x, all, number(g, s->step));
   if (made && (!old || (made->kind == EX_INT && (old->kind != EX_INT || made->i < old->i)))) g->extent[s->var] = made;
+}
+
+static bool range_known(const Guard *g, const Expr *e, Reached *out) {
+  const Facts known = {.label = g->extent, .n_label = g->k->var.len, .turn = g->turns.at, .n_turn = g->turns.len};
+  return span_by_facts(e, &known, out);
+}
+
+/* The largest value that the comparisons around the statement leave: from l < r follows e < e - l + r, which may have a
+ * range of numbers even where e has none. */
+static int64_t most_by_facts(const Guard *g, const Expr *value) {
+  int64_t most = INT64_MAX;
+  Reached s;
+  for (uint32_t i = g->facts.len; i-- > 0;) {
+    const Expr *f = g->facts.at[i];
+    bool below = is_op(f, OP_LT);
+    if ((!below && !is_op(f, OP_LE)) || f->arg[0]->dtype != DT_I64 || !(f->arg[0]->labels & value->labels)) continue;
+    const Expr *past = expr_op2(g->x, OP_ADD, expr_op2(g->x, OP_SUB, value, f->arg[0]), f->arg[1]);
+    if (index_may_wrap(&g->q.facts, past) || !range_known(g, expr_normal(g->x, past), &s)) continue;
+    if (s.most >= below && s.most - below < most) most = s.most - below;
+  }
+  return most;
+}
+
+/* The extent of an index: one more than the largest number that it can be, if it is never negative. NULL: unknown. */
+static const Expr *extent_of_value(const Guard *g, const Expr *value) {
+  Reached s;
+  bool known = range_known(g, value, &s);
+  if (!expr_is_natural(value) && (!known || s.least < 0)) return NULL;
+  int64_t most = most_by_facts(g, value);
+  if (known && s.most < most) most = s.most;
+  return most < INT64_MAX ? number(g, most + 1) : NULL;
 }
 
 static void loop_begins(Guard *g, const LoopStmt *s) {
@@ -322,12 +354,32 @@ static void guard_for(Guard *g, LoopStmt *s) {
   g->facts.len = before;
 }
 
+enum { AFFINE_DEPTH = 8 };
+
+static bool is_affine(const Expr *e, int depth) {
+  if (e->kind == EX_INT || e->kind == EX_LABEL) return true;
+  if (e->kind != EX_OP || e->n != 2 || !depth) return false;
+  bool number = e->arg[0]->kind == EX_INT || e->arg[1]->kind == EX_INT;
+  if (e->op != OP_ADD && e->op != OP_SUB && !(e->op == OP_MUL && number)) return false;
+  return is_affine(e->arg[0], depth - 1) && is_affine(e->arg[1], depth - 1);
+}
+
+/* An index that is a sum of others stands for it, unless only a condition limits it. Of all others the facts are that
+ * it is its value, and its extent. */
 static void guard_index(Guard *g, LoopStmt *s) {
   s->lo = fixed(g, s->lo);
   begin_looked_at(g, s);
+  const Expr *value = counted(g, s->lo), *extent = extent_of_value(g, value);
+  Reached range;
+  if (is_affine(value, AFFINE_DEPTH) && (!extent || range_known(g, value, &range))) {
+    g->value[s->var] = value;
+    return;
+  }
   LoopStmt once = {
       .kind = LOOP_FOR, .var = s->var, .lo = s->lo, .hi = expr_op2(g->x, OP_ADD, s->lo, number(g, 1)), .step = 1};
   loop_begins(g, &once);
+  const Expr *old = g->extent[s->var];
+  if (extent && (!old || old->kind != EX_INT || old->i > extent->i)) g->extent[s->var] = extent;
 }
 
 static void guard_if(Guard *g, LoopStmt *s) {

@@ -21,6 +21,6 @@ for program in "$root"/tests/run/*.ein "$root"/tests/shape/*.ein "$root"/samples
     n=$((n + 1))
   done
 done
-[ $open -le 17 ] || wrong "loops that are not proved in all: $open of at most 17:$list"
+[ $open -le 16 ] || wrong "loops that are not proved in all: $open of at most 16:$list"
 [ $((n * ${EIN_TURN:+2 * }1)) -gt 1450 ] || wrong "only $n texts were checked"
 finish

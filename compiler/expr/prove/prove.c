@@ -7,6 +7,7 @@
 
 #include "expr/pool.h"
 #include "proof.h"
+#include "span.h"
 
 enum { MOST_CASES = 8, QUICK_FACTS = 16 };
 
@@ -40,17 +41,24 @@ static bool quick_high(Exprs *p, const Facts *f, const Expr *e, const Expr *most
   return expr_normal(p, extent) == expr_normal(p, most);
 }
 
-/* 0 <= l, l < extent, true, and anything that is literally a fact. */
+/* A comparison that holds by the ranges of both sides, each for itself. */
+static bool quick_apart(const Facts *f, const Expr *low, const Expr *high, bool or_equal) {
+  Reached a, b;
+  if (!span_by_facts(low, f, &a) || !span_by_facts(high, f, &b)) return false;
+  return or_equal ? a.most <= b.least : a.most < b.least;
+}
+
+/* 0 <= l, l < extent, true, anything that is literally a fact, and what ranges tell. */
 static bool quick(Exprs *p, const Facts *f, const Expr *e) {
   if (e->kind == EX_INT) return e->i != 0;
   for (uint32_t i = 0; i < f->n_hold && i < QUICK_FACTS; i++)
     if (f->hold[i] == e) return true;
   if (e->kind != EX_OP || e->n != 2 || e->arg[0]->dtype != DT_I64) return false;
   switch (e->op) {
-  case OP_LE: return quick_low(f, e->arg[0], e->arg[1]);
-  case OP_GE: return quick_low(f, e->arg[1], e->arg[0]);
-  case OP_LT: return quick_high(p, f, e->arg[0], e->arg[1]);
-  case OP_GT: return quick_high(p, f, e->arg[1], e->arg[0]);
+  case OP_LE: return quick_low(f, e->arg[0], e->arg[1]) || quick_apart(f, e->arg[0], e->arg[1], true);
+  case OP_GE: return quick_low(f, e->arg[1], e->arg[0]) || quick_apart(f, e->arg[1], e->arg[0], true);
+  case OP_LT: return quick_high(p, f, e->arg[0], e->arg[1]) || quick_apart(f, e->arg[0], e->arg[1], false);
+  case OP_GT: return quick_high(p, f, e->arg[1], e->arg[0]) || quick_apart(f, e->arg[1], e->arg[0], false);
   default: return false;
   }
 }

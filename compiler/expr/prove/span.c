@@ -1,7 +1,14 @@
 /* expr/prove/span.c - the range of an index over a block of labels, as an interval of numbers, and of expressions. */
 #include "span.h"
 
-enum { DEEP = 200 };
+enum { DEEP = 200, STEPS = 4000 }; /* STEPS: parts looked at; one that is shared is looked at each time */
+
+typedef struct Spans {
+  const SpanBlock *label;    /* NULL: labels and turns have the extents that facts tell */
+  const Facts *facts;
+  bool moves;
+  uint32_t steps;
+} Spans;
 
 static bool span_scaled(Reached a, int64_t by, Reached *out) {
   int64_t x, y;
@@ -30,23 +37,56 @@ static bool span_op(const Expr *e, Reached a, Reached b, Reached *out) {
   }
 }
 
-static bool span_of(const Expr *e, const SpanBlock *label, int depth, bool *moves, Reached *out) {
-  Reached a, b;
-  if ((e->has & (HAS_READ | HAS_TURN | HAS_DIM | HAS_PARAM)) || e->dtype != DT_I64 || depth > DEEP) return false;
+static bool span_extent(const Expr *const *extent, uint32_t n, int64_t i, Reached *out) {
+  const Expr *e = i >= 0 && i < n ? extent[i] : NULL;
+  if (!e || e->kind != EX_INT || e->i < 1) return false;
+  *out = (Reached){0, e->i - 1};
+  return true;
+}
+
+static bool span_leaf(Spans *q, const Expr *e, Reached *out) {
   if (e->kind == EX_INT) return *out = (Reached){e->i, e->i}, true;
-  if (e->kind == EX_LABEL) {
-    *moves |= label[e->i].cut;
-    *out = (Reached){label[e->i].low, label[e->i].high - 1};
-    return true;
-  }
-  if (e->kind != EX_OP) return false;
-  if (e->op == OP_NEG) return span_of(e->arg[0], label, depth + 1, moves, &a) && span_scaled(a, -1, out);
-  return e->n == 2 && span_of(e->arg[0], label, depth + 1, moves, &a) &&
-      span_of(e->arg[1], label, depth + 1, moves, &b) && span_op(e, a, b, out);
+  if (e->kind == EX_TURN) return q->facts && span_extent(q->facts->turn, q->facts->n_turn, e->i, out);
+  if (e->kind != EX_LABEL) return false;
+  if (!q->label) return span_extent(q->facts->label, q->facts->n_label, e->i, out);
+  q->moves |= q->label[e->i].cut;
+  *out = (Reached){q->label[e->i].low, q->label[e->i].high - 1};
+  return true;
+}
+
+static bool span_of(Spans *q, const Expr *e, int depth, Reached *out);
+
+/* Of a remainder something is known whatever it is of. But blocks of it are not asked for: costs of plans take what is
+ * read around an end as whole. */
+static bool span_remainder(Spans *q, const Expr *e, int depth, Reached *out) {
+  int64_t by = e->arg[1]->kind == EX_INT ? e->arg[1]->i : 0;
+  Reached a;
+  if (by <= 0 || q->label) return false;
+  bool known = span_of(q, e->arg[0], depth + 1, &a) && floor_div(a.least, by) == floor_div(a.most, by);
+  *out = known ? (Reached){floor_mod(a.least, by), floor_mod(a.most, by)} : (Reached){0, by - 1};
+  return true;
+}
+
+static bool span_of(Spans *q, const Expr *e, int depth, Reached *out) {
+  Reached a, b;
+  if ((e->has & (HAS_READ | HAS_DIM | HAS_PARAM)) || e->dtype != DT_I64 || depth > DEEP || q->steps++ > STEPS)
+    return false;
+  if (e->kind != EX_OP) return span_leaf(q, e, out);
+  if (e->op == OP_MOD) return span_remainder(q, e, depth, out);
+  if (e->op == OP_NEG) return span_of(q, e->arg[0], depth + 1, &a) && span_scaled(a, -1, out);
+  return e->n == 2 && span_of(q, e->arg[0], depth + 1, &a) && span_of(q, e->arg[1], depth + 1, &b) &&
+      span_op(e, a, b, out);
 }
 
 bool span_find(const Expr *e, const SpanBlock *label, bool *moves, Reached *out) {
-  return span_of(e, label, 0, moves, out);
+  Spans q = {.label = label};
+  bool found = span_of(&q, e, 0, out);
+  *moves |= q.moves;
+  return found;
+}
+
+bool span_by_facts(const Expr *e, const Facts *facts, Reached *out) {
+  return span_of(&(Spans){.facts = facts}, e, 0, out);
 }
 
 /* ---- as expressions ---------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #ifndef EIN_SPAN_H
 #define EIN_SPAN_H
 
-#include "expr/expr.h"
+#include "prove.h"
 
 /* Inclusive. */
 typedef struct Reached { int64_t least, most; } Reached;
@@ -11,6 +11,9 @@ typedef struct SpanBlock { int64_t low, high; bool cut; } SpanBlock;
 
 /* Finds the range of e. Returns false if it cannot be told. Sets *moves if e contains a label that is cut. */
 bool span_find(const Expr *e, const SpanBlock *label, bool *moves, Reached *out);
+
+/* The same where labels and turns have the extents that the facts tell as numbers. */
+bool span_by_facts(const Expr *e, const Facts *facts, Reached *out);
 
 /* The same with expressions, for ranges of labels that `label` gives, none of them empty. Returns false, and leaves
  * *out, if e depends on data or turns, or on labels by operations other than `+ - max min` and products with and

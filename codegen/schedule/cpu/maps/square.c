@@ -314,7 +314,7 @@ static void squares_walk(Squares *q, bool threads) {
   const Expr *end = ex_add(s, q->first[LANES], ex_int(s, q->side[LANES]));
   q->last = expr_op2(s->x, OP_LE, p->stage->bound[q->side_of[LANES]], end);
   q->first[LANES] = named(s, NULL, "from", ex_add(s, q->first[LANES], q->lead));
-  q->ahead[LANES] = ex_add(s, q->ahead[LANES], q->lead);
+  q->ahead[LANES] = named(s, NULL, "ahead", ex_add(s, q->ahead[LANES], q->lead));
 }
 
 /* Loops along the group inside a tile. */

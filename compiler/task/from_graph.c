@@ -359,5 +359,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device) {
   task_split(m.t, !device);
   task_order(m.t);
   task_lifetimes(m.t);
+  task_reuse(m.t);
+  task_lifetimes(m.t);
   return m.t;
 }

@@ -56,8 +56,8 @@ void task_strips(TaskGraph *t);
  * (all_reduce.c). Before lifetimes. */
 void task_all_reduce(TaskGraph *t);
 bool move_brings_neighbours(TaskGraph *t, Task *move); /* whether it is such a move, given suitable readers */
-/* On a mesh, stores the result of an elementwise kernel in an operand's buffer that nobody needs afterwards
- * (reuse.c). After lifetimes, which must then be computed again. */
+/* Stores the result of an elementwise kernel in an operand's buffer that nobody needs afterwards (reuse.c). After
+ * lifetimes, which must then be computed again. */
 void task_reuse(TaskGraph *t);
 /* Splits kernels that reduce by logsumexp into a maximum, a sum and a logarithm (lse.c). Before task_in_place. */
 void task_logsumexp(TaskGraph *t);

@@ -261,7 +261,7 @@ weights=$((3 * (4 * 32 * 32 + 3 * 32 * 48) * 2))
   rm -f "$EIN_STANDIN_REPORT"
   least_of prefill.ein $given
   [ "$least" -lt $((weights / 3)) ] || wrong "a layer of $((weights / 3)) bytes takes $least"
-  want 0 "$EIN" run prefill.ein $given $on --memory="$least" -v -o all=paged/
+  want 0 "$EIN" run prefill.ein $given $on --memory=$((least * 6 / 5)) -v -o all=paged/
   same whole paged 'other than in a run that fits:'
   up=$(sed -n 's/.*; \([0-9]*\) bytes went there, .*/\1/p' err)
   [ "$up" -gt $weights ] && [ "$up" -lt $((weights * 12 / 10)) ] || wrong "$up bytes went to the device, for weights of $weights"

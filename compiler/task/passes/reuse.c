@@ -1,10 +1,10 @@
-/* task/sites/reuse.c - for a mesh: a kernel that computes its result element by element from a buffer with no later
- * use stores it in that buffer.
+/* task/passes/reuse.c - a kernel that computes its result element by element from a buffer with no later use stores it
+ * in that buffer.
  *
- * On one machine such maps share a kernel with what they read, and nothing of it is stored. On a mesh a move may
- * come between the two: in a softmax with split rows the scores wait for their maximum, and the exponentials for
- * their sum, so there would be two buffers of this size at once. If the result is an output that nothing else uses,
- * the other buffer lies in the output: of max(0, sum + c) the sum is made there. In: lifetimes. Out: such pairs of
+ * The adjoint of a layer's relu or gelu, a product times a function of what went in, lies where that lay. On a mesh a
+ * move may come between two maps: in a softmax with split rows the scores wait for their maximum, and the exponentials
+ * for their sum, so there would be two buffers of this size at once. If there the result is an output that nothing else
+ * uses, the other buffer lies in the output: of max(0, sum + c) the sum is made there. In: lifetimes. Out: such pairs of
  * buffers become one, and unused ones are removed; lifetimes must be recomputed. */
 #include "task/inside.h"
 
@@ -54,6 +54,7 @@ static int32_t place_find(TaskGraph *t, const Task *k, uint32_t stage, const uin
   if (s->buffer < 0 || s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return -1;
   const TaskBuffer *made = &t->buffers.at[s->buffer];
   bool output = made->space == BUF_OUTPUT;
+  if (!t->mesh.n && (output || stage + 1 < k->stages.len)) return -1; /* loops may make again what is kept */
   if (output ? !made_once(t, k, (uint32_t)s->buffer) : made->first != k->step) return -1;
   if (to[s->buffer] != (uint32_t)s->buffer) return -1;
   for (uint32_t m = 0; m < s->sum->n_slot; m++) {

@@ -14,8 +14,7 @@ import sys
 import tempfile
 
 from einlib import Failure, Ours, ours_make, support_make
-from grad import BLOCK
-from peers.groups.nets import LLAMA, TRAIN
+from peers.groups.nets import GPT, LLAMA, TRAIN, WEIGHTS, block_torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS, RATE = 3, 0.01
@@ -23,15 +22,6 @@ KINDS = ("ours", "torch", "compile")
 
 
 # ---- the programs --------------------------------------------------------------------------------------------------------------
-
-def block_step():
-    """The block's program, with a new value for each tensor that it is differentiated by, except its input."""
-    head = BLOCK.programs(False)[1].split("output ")[0]
-    words = [w for w in BLOCK.by if not w.startswith("X[")]
-    back = BLOCK.programs(False)[1]
-    loss = "\n".join(line for line in back.splitlines() if line.startswith(("input DY", "loss")))
-    return head + loss + "\n" + "".join(f"output n{w} = {w} - {RATE} * grad(loss, {w})\n" for w in words)
-
 
 def shapes_of(row_or_sizes, text):
     """The name and shape of each input and param, in order, and whether it is an integer."""
@@ -52,19 +42,8 @@ def ffnn_torch(torch):
     return f, ("W1", "b1", "W2", "b2")
 
 
-def block_torch(torch):
-    F = torch.nn.functional
-
-    def f(X, g1, c1, g2, c2, WQ, WK, WV, WO, W1, W2, DY):
-        s, a = X.shape
-        h, d = WQ.shape[1:]
-        n = F.layer_norm(X, [a], g1, c1)
-        q, k, v = ((n @ w.reshape(a, h * d)).reshape(s, h, d).transpose(0, 1)[None] for w in (WQ, WK, WV))
-        o = F.scaled_dot_product_attention(q, k, v, is_causal=True)[0].transpose(0, 1).reshape(s, h * d)
-        r = X + o @ WO.reshape(h * d, a)
-        y = r + F.gelu(F.layer_norm(r, [a], g2, c2) @ W1, approximate="tanh") @ W2
-        return (y * DY).sum()
-    return f, ("g1", "c1", "g2", "c2", "WQ", "WK", "WV", "WO", "W1", "W2")
+def gpt_torch(torch):
+    return (lambda *inputs: block_torch(torch, *inputs)), WEIGHTS
 
 
 def llama_torch(torch):
@@ -74,7 +53,7 @@ def llama_torch(torch):
 
 CASES = {
     "FFNN step": (TRAIN.at(False).program(), TRAIN.sizes, ffnn_torch),
-    "GPT block step": (block_step(), BLOCK.sizes, block_torch),
+    "GPT block step": (GPT.at(False).program(), GPT.sizes, gpt_torch),
     "LLaMA prefill": (LLAMA.at(False).program(), LLAMA.sizes, llama_torch),
 }
 

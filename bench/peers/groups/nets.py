@@ -195,5 +195,78 @@ output Z[s,d] = Y[s,d] + sum[f] G[s,f] * W2[f,d]
 }, {"S": 7, "D": 16, "H": 2, "P": 4, "F": 12}, "2 * S * D * (8 * H * P + 3 * F) + 2 * H * S * (S + 1) * 2 * P",
     scale={"n1": (0.25, 1), "n2": (0.25, 1), **dict.fromkeys(("WQ", "WK", "WV", "WO", "W1", "W3", "W2"), (0.05, 0))})
 
+# ---- a step of training of a block like GPT-2's: norms, causal attention with heads, a gelu between two products ---------------
+
+WEIGHTS = ("g1", "c1", "g2", "c2", "WQ", "WK", "WV", "WO", "W1", "W2")
+LABELS = ("a", "a", "a", "a", "a,h,d", "a,h,d", "a,h,d", "h,d,a", "a,f", "f,a")
+
+
+def block_torch(torch, X, g1, c1, g2, c2, WQ, WK, WV, WO, W1, W2, DY):
+    """The loss."""
+    f = torch.nn.functional
+    s, a = X.shape
+    h, d = WQ.shape[1:]
+    n = f.layer_norm(X, [a], g1, c1)
+    q, k, v = ((n @ w.reshape(a, h * d)).reshape(s, h, d).transpose(0, 1)[None] for w in (WQ, WK, WV))
+    o = f.scaled_dot_product_attention(q, k, v, is_causal=True)[0].transpose(0, 1).reshape(s, h * d)
+    r = X + o @ WO.reshape(h * d, a)
+    y = r + f.gelu(f.layer_norm(r, [a], g2, c2) @ W1, approximate="tanh") @ W2
+    return (y * DY).sum()
+
+
+def step_torch(torch, X, *rest):
+    *weights, DY = rest
+    with torch.enable_grad():
+        weights = [w.detach().requires_grad_() for w in weights]
+        grads = torch.autograd.grad(block_torch(torch, X, *weights, DY), weights)
+    with torch.no_grad():
+        return tuple(torch.add(w, g, alpha=-0.01) for w, g in zip(weights, grads))
+
+
+def step_compiled(torch, X, *rest):
+    """What torch.compile takes whole."""
+    *weights, DY = rest
+    grads = torch.func.grad(lambda w: block_torch(torch, X, *w, DY))(weights)
+    return tuple(torch.add(w, g, alpha=-0.01) for w, g in zip(weights, grads))
+
+
+def step_jax(jnp, X, *rest):
+    import jax
+    *weights, DY = rest
+
+    def norm(x, g, c):
+        m = x.mean(-1, keepdims=True)
+        return (x - m) * jax.lax.rsqrt(((x - m) ** 2).mean(-1, keepdims=True) + 1e-5) * g + c
+
+    def loss(weights):
+        g1, c1, g2, c2, WQ, WK, WV, WO, W1, W2 = weights
+        n = norm(X, g1, c1)
+        q, k, v = (jnp.einsum("sa,ahd->shd", n, w) for w in (WQ, WK, WV))
+        r = X + jnp.einsum("shd,hda->sa", jax.nn.dot_product_attention(q, k, v, is_causal=True), WO)
+        return ((r + jax.nn.gelu(norm(r, g2, c2) @ W1) @ W2) * DY).sum()
+
+    return tuple(w - 0.01 * g for w, g in zip(weights, jax.grad(loss)(weights)))
+
+
+GPT = Row("gpt", """
+use attention
+input X[s:S,a:A] : f32
+param g1[a:A], c1[a:A], g2[a:A], c2[a:A], WQ[a:A,h:H,d:D], WK[a:A,h:H,d:D], WV[a:A,h:H,d:D], WO[h:H,d:D,a:A], W1[a:A,f:F], W2[f:F,a:A] : f32
+input DY[s:S,a:A] : f32
+N[s,a] = layernorm[a](X[s,a], g1[a], c1[a], 1e-5)
+Q[h,s,d] = sum[a] N[s,a] * WQ[a,h,d]
+K[h,s,d] = sum[a] N[s,a] * WK[a,h,d]
+V[h,s,e] = sum[a] N[s,a] * WV[a,h,e]
+O[h,s,e] = causal[s,t,d](Q[h,s,d], K[h,t,d], V[h,t,e], 1 / sqrt(D))
+R[s,a] = X[s,a] + sum[h,e] O[h,s,e] * WO[h,e,a]
+M[s,a] = layernorm[a](R[s,a], g2[a], c2[a], 1e-5)
+Y[s,a] = R[s,a] + sum[f] gelu_tanh(sum[a'] M[s,a'] * W1[a',f]) * W2[f,a]
+loss = sum[s,a] Y[s,a] * DY[s,a]
+""" + "".join(f"output new{w}[{x}] = {w}[{x}] - 0.01 * grad(loss, {w}[{x}])\n" for w, x in zip(WEIGHTS, LABELS)),
+    {"S": 512, "A": 512, "H": 8, "D": 64, "F": 2048}, {"torch": step_torch, "compile": step_compiled, "jax": step_jax},
+    {"S": 7, "A": 16, "H": 2, "D": 8, "F": 12}, "3 * (2 * S * A * (4 * H * D + 2 * F) + 2 * H * S * (S + 1) * D)",
+    scale={"g1": (0.25, 1), "g2": (0.25, 1), "DY": (0.1, 0), **dict.fromkeys(("WQ", "WK", "WV", "WO", "W1", "W2"), (0.05, 0))})
+
 TORCH = ("torch", "compile")
-GROUP = Group("nets", [Part("convolution", 0.75, CONVS, TORCH), Part("training", 1.0, [TRAIN], TORCH), Part("language model", 1.1, [LLAMA], TORCH)])
+GROUP = Group("nets", [Part("convolution", 0.75, CONVS, TORCH), Part("training", 1.0, [TRAIN], TORCH),
+                        Part("a block in training", 0.95, [GPT], TORCH), Part("language model", 1.1, [LLAMA], TORCH)])

@@ -274,6 +274,8 @@ Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_t
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target);
 bool job_dim(const Job *j, Str name, int64_t *out);
 bool dim_of_job(void *job, Str name, int64_t *out);     /* the same, as environments of expressions take it */
+/* Sets dtype and extents of x to the node's. Returns false if an extent is not known. */
+bool job_shape(Arena *a, const Job *j, const EinNode *n, EvalArray *x);
 bool job_has_dim(Session *s, const Job *j, Str name); /* one that -D may set */
 AstFile *job_file(const Job *j);                        /* the user's file; NULL for a graph's text */
 

@@ -82,6 +82,21 @@ const EinOutput *graph_output_find(const EinGraph *g, Str name) {
   return NULL;
 }
 
+const EinNode *graph_labelled(const EinNode *n, uint32_t *axis) {
+  for (;;) {
+    if (n->kind == EIN_FINAL) n = n->repeat->body->states.at[n->index].init;
+    else if (n->kind == EIN_STATE) n = n->region->states.at[n->index].init;
+    else if (n->kind == EIN_INPUT && n->fallback) n = n->fallback;
+    else if (n->kind != EIN_STACK) return n;
+    else {
+      const EinStack *k = &n->repeat->body->stacks.at[n->index];
+      if (*axis == k->axis) return n;
+      *axis -= *axis > k->axis;
+      n = k->node;
+    }
+  }
+}
+
 EinNode *graph_input(EinGraph *g, Str name, DType t, uint32_t rank, const Expr *const *dim,
                      bool param) {
   EinNode *n = node_new(g, g->top, EIN_INPUT, name, t);

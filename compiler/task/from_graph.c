@@ -145,20 +145,10 @@ static void vertex_make(Maker *m, EinNode *n) {
   h->buffer = (int32_t)to;
 }
 
-/* The user's name of axis k of a tensor: results of a loop take the names of its operands. NULL: it has no single
- * label. */
+/* The user's name of axis k of a tensor. NULL: it has no single label. */
 static Str axis_label(const EinNode *n, uint32_t k) {
-  for (;;) {
-    if (n->kind == EIN_FINAL) n = n->repeat->body->states.at[n->index].init;
-    else if (n->kind == EIN_STATE) n = n->region->states.at[n->index].init;
-    else if (n->kind == EIN_INPUT && n->fallback) n = n->fallback;
-    else if (n->kind == EIN_STACK) {
-      const EinStack *s = &n->repeat->body->stacks.at[n->index];
-      if (k == s->axis) return n->repeat->body->turn;
-      k -= k > s->axis;
-      n = s->node;
-    } else break;
-  }
+  n = graph_labelled(n, &k);
+  if (n->kind == EIN_STACK) return n->repeat->body->turn;
   if (n->kind != EIN_VERTEX || n->merge[k] != 1) return NULL;
   uint32_t at = 0;
   for (uint32_t d = 0; d < k; d++) at += n->merge[d];

@@ -89,3 +89,14 @@ bool job_dim(const Job *j, Str name, int64_t *out) {
 bool dim_of_job(void *job, Str name, int64_t *out) {
   return job_dim(job, name, out);
 }
+
+bool job_shape(Arena *a, const Job *j, const EinNode *n, EvalArray *x) {
+  ExprEnv env = {.dim = dim_of_job, .ctx = (void *)(uintptr_t)j};
+  *x = (EvalArray){.dtype = n->dtype, .rank = n->rank, .shape = NEW_ARRAY(a, int64_t, n->rank + 1), .count = 1};
+  for (uint32_t k = 0; k < n->rank; k++) {
+    Value v;
+    if (!expr_value(n->dim[k], &env, &v)) return false;
+    x->shape[k] = v.i;
+  }
+  return true;
+}

@@ -252,19 +252,6 @@ Leave dims_of_job(Session *s, const Job *j, Eval *e) {
               missing.s, first);
 }
 
-static bool shape_read(Session *s, const Job *j, const EinNode *n, EvalArray *x) {
-  ExprEnv env = {.dim = dim_of_job, .ctx = (void *)(uintptr_t)j};
-  x->dtype = n->dtype;
-  x->rank = n->rank;
-  x->shape = NEW_ARRAY(s->arena, int64_t, n->rank + 1);
-  for (uint32_t k = 0; k < n->rank; k++) {
-    Value v;
-    if (!expr_value(n->dim[k], &env, &v)) return false;
-    x->shape[k] = v.i;
-  }
-  return true;
-}
-
 const Given *given_of(const Givens *given, Str name) {
   for (uint32_t k = 0; given && k < given->len; k++)
     if (given->at[k].name == name) return &given->at[k];
@@ -339,7 +326,7 @@ static Leave input_fits(Session *s, const Eval *e, const EinNode *n, int64_t byt
 
 static Leave input_shape(Session *s, const Job *j, const EinNode *n, EvalArray *x, int64_t *bytes) {
   ein_error err = {0};
-  if (!shape_read(s, j, n, x))
+  if (!job_shape(s->arena, j, n, x))
     return fail(s, LEAVE_USAGE, "the size of input %s is not known", n->name->s);
   ein_status st = ein_shape_size(n->name->s, (ein_dtype)x->dtype, (int)x->rank, x->shape, &x->count, bytes, &err);
   return st == EIN_OK ? LEAVE_OK : fail(s, status_leave(st), "input %s: %s", n->name->s, err.text);

@@ -11,25 +11,9 @@ void report_place(Buf *b, const EvalArray *x, int64_t k) {
 
 /* ---- axes ----------------------------------------------------------------------------------- */
 
-/* The vertex whose labels name the dimensions of n: a loop's result has the labels of its source. */
-static const EinNode *labelled(const EinNode *n, uint32_t *d) {
-  for (;;) {
-    if (n->kind == EIN_FINAL) n = n->repeat->body->states.at[n->index].init;
-    else if (n->kind == EIN_STATE) n = n->region->states.at[n->index].init;
-    else if (n->kind == EIN_INPUT && n->fallback) n = n->fallback;
-    else if (n->kind != EIN_STACK) return n;
-    else {
-      const EinStack *k = &n->repeat->body->stacks.at[n->index];
-      if (*d == k->axis) return n;
-      *d -= *d > k->axis;
-      n = k->node;
-    }
-  }
-}
-
 /* The labels of dimension d: "i", "(h d)", or nothing if there are none. */
 static void axis_name(Buf *b, const EinNode *n, uint32_t d) {
-  n = labelled(n, &d);
+  n = graph_labelled(n, &d);
   if (n->kind == EIN_STACK) buf_str(b, n->repeat->body->turn->s);
   if (n->kind != EIN_VERTEX) return;
   uint32_t at = 0;

@@ -91,7 +91,7 @@ static Leave say_type(Prompt *p, const char *text, bool shape_only) {
   const EinNode *n = NULL;
   if (!l && query_output(&q, name)) n = query_output(&q, name)->node;
   if (!l && !n) n = input_node(&q, name);
-  if (n && shape_only && query_shape(&q, n, &x)) {
+  if (n && shape_only && job_shape(q.s.arena, &q.job, n, &x)) {
     for (uint32_t k = 0; k < x.rank; k++) buf_printf(p->out, "%s%lld", k ? " " : "", (long long)x.shape[k]);
     buf_char(p->out, '\n');
   } else if (n) {

@@ -57,7 +57,7 @@ static Leave value_read(Query *q, Entry *e, const EinNode *n) {
   ein_error err = {0};
   int64_t bytes = 0;
   Session *s = &q->s;
-  if (!query_shape(q, n, &x))
+  if (!job_shape(q->s.arena, &q->job, n, &x))
     return fail(s, LEAVE_PROGRAM, "the size of %s is not known yet: give its dims values first", e->name[0]);
   ein_status st = ein_shape_size(e->name[0], (ein_dtype)x.dtype, (int)x.rank, x.shape, &x.count, &bytes, &err);
   if (st != EIN_OK) return fail(s, status_leave(st), "%s", err.text);

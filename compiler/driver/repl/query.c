@@ -245,24 +245,12 @@ const EinOutput *query_output(const Query *q, const char *name) {
   return graph_output_find(q->job.graph, str_from(q->s.strings, name));
 }
 
-bool query_shape(Query *q, const EinNode *n, EvalArray *x) {
-  ExprEnv env = {.dim = dim_of_job, .ctx = &q->job};
-  *x =
-      (EvalArray){.dtype = n->dtype, .rank = n->rank, .shape = NEW_ARRAY(q->s.arena, int64_t, n->rank + 1), .count = 1};
-  for (uint32_t k = 0; k < n->rank; k++) {
-    Value v;
-    if (!expr_value(n->dim[k], &env, &v)) return false;
-    x->shape[k] = v.i;
-  }
-  return true;
-}
-
 void query_heading(Query *q, Buf *b, const char *name, const EinNode *n) {
   EvalArray x;
   const char *const *axis = report_axes(q->s.arena, n);
   Writer w = equation_writer(b, (ExprNames){0});
   w.tight = true;
-  if (query_shape(q, n, &x)) {
+  if (job_shape(q->s.arena, &q->job, n, &x)) {
     report_heading(b, name, axis, &x);
     return;
   }
@@ -302,7 +290,7 @@ static Leave size_open(Query *q) {
 /* A size may have changed since it was loaded. */
 static Leave input_fits(Query *q, const EinNode *n, const Kept *k) {
   EvalArray x;
-  bool same = query_shape(q, n, &x) && x.rank == k->array.rank && x.dtype == k->array.dtype;
+  bool same = job_shape(q->s.arena, &q->job, n, &x) && x.rank == k->array.rank && x.dtype == k->array.dtype;
   for (uint32_t i = 0; same && i < x.rank; i++) same = x.shape[i] == k->array.shape[i];
   if (same) return LEAVE_OK;
   Buf is = buf_new(q->s.arena), was = buf_new(q->s.arena);

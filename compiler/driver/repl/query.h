@@ -50,8 +50,7 @@ Leave query_compute(Query *q);
 void query_keep(Query *q);
 /* One of the graph's outputs, before or after the computation. */
 const EinOutput *query_output(const Query *q, const char *name);
-/* Its shape. Returns false if a size has no value yet; query_heading then appends its text to *b. */
-bool query_shape(Query *q, const EinNode *n, EvalArray *x);
+/* Appends its shape, or its text if a size has no value yet. */
 void query_heading(Query *q, Buf *b, const char *name, const EinNode *n);
 Leave query_report(Query *q);  /* complaints, without warnings about earlier text */
 

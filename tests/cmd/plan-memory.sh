@@ -26,6 +26,9 @@ want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 6,9 --limits 1.3,1.75,
 # Small ones on many sites: parts come in slices of less than 64 KiB, and an operand that is there as a whole, in slices too.
 want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 16,18 --limits 1.75 1000x1000x1000 1009x757x1327
 
+# Where 36 sites have blocks of nine sizes, none takes more than the limit, and the plan need not be another.
+want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 36 --limits 1.05 4000x500x4000
+
 # Parts in f16 are in f32. Each slice that is reduced becomes f16, or what else is made of it, before the next comes.
 want 0 python3 "$root/tests/plan/grids.py" "$EIN" --dtype f16 --sites 6 --limits 1.1,1.5 4000x4000x4000
 cat >half.ein <<'!'

@@ -14,7 +14,7 @@
 #include "task/inside.h"
 #include "site.h"
 
-enum { LOOKS = 16, RANK = 256 };
+enum { LOOKS = 64, RANK = 256 }; /* sites to examine, if there are more */
 static const uint32_t NONE = UINT32_MAX;
 static const int64_t ENOUGH = INT64_MAX;
 static const double HIDING = 1000; /* operations that hide a byte: more than common machines do while one arrives */
@@ -67,15 +67,25 @@ static void ahead_find(const TaskGraph *t, const uint32_t *at, int64_t memory, L
   if (l->ahead < l->most) l->ahead = l->most;
 }
 
+/* Whether a site examined before takes as much of everything. */
+static bool is_known(const Overlap *o, const Look *l) {
+  size_t buffers = o->t->buffers.len * sizeof *l->bytes, steps = (o->t->n_steps + 1) * sizeof *l->step;
+  for (const Look *k = o->look; k < o->look + o->n_look; k++)
+    if (k->ahead == l->ahead && memcmp(k->bytes, l->bytes, buffers) == 0 && memcmp(k->staged, l->staged, steps) == 0)
+      return true;
+  return false;
+}
+
 static void looks_make(Overlap *o, int64_t memory) {
-  int64_t sites = mesh_sites(&o->t->mesh);
+  int64_t sites = mesh_sites(&o->t->mesh), n = sites < LOOKS ? sites : LOOKS;
   uint32_t at[MESH_AXES + 1];
   Stagings moves = stagings_of(o->t->arena, o->t);
-  o->n_look = sites < LOOKS ? (uint32_t)sites : LOOKS;
-  for (uint32_t i = 0; i < o->n_look; i++) {
-    mesh_place(&o->t->mesh, o->n_look < 2 ? 0 : (int64_t)i * (sites - 1) / (o->n_look - 1), at);
-    look_make(o->t, &moves, at, &o->look[i]);
-    ahead_find(o->t, at, memory, &o->look[i]);
+  for (int64_t i = 0; i < n; i++) {
+    Look *l = &o->look[o->n_look];
+    mesh_place(&o->t->mesh, n < 2 ? 0 : i * (sites - 1) / (n - 1), at);
+    look_make(o->t, &moves, at, l);
+    ahead_find(o->t, at, memory, l);
+    o->n_look += !is_known(o, l);
   }
 }
 

@@ -31,6 +31,8 @@ want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 36 --limits 1.05 4000x
 
 # Parts in f16 are in f32. Each slice that is reduced becomes f16, or what else is made of it, before the next comes.
 want 0 python3 "$root/tests/plan/grids.py" "$EIN" --dtype f16 --sites 6 --limits 1.1,1.5 4000x4000x4000
+# Here an operand and the parts must both come in panels.
+want 0 python3 "$root/tests/plan/grids.py" "$EIN" --dtype f16 --sites 8,16 --limits 1.1,1.5 4000x4000x4000
 cat >half.ein <<'!'
 input A[i:48, k:64], B[k:64, j:40], c[j:40], R[i:48, j:40] : f16
 S[i,j] = sum[k] A[i,k] * B[k,j]

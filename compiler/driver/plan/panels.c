@@ -10,7 +10,7 @@
 
 #include "sites.h"
 
-enum { MOST = 64, SHARP = 16 };
+enum { SHARP = 16 };
 
 typedef struct Fit {
   const Sites *p;
@@ -55,7 +55,7 @@ static bool alike(const Fit *f, uint32_t i, uint32_t j) {
 static uint32_t panels_most(const Fit *f, uint32_t i, uint32_t label) {
   int64_t block = f->p->g->vertices.at[i].extent[label];
   for (uint32_t a = 0; a < f->x.mesh.n; a++) block /= f->x.label[i][a] == (int8_t)label ? f->x.mesh.size[a] : 1;
-  return (uint32_t)(block < MOST ? block : MOST);
+  return (uint32_t)(block < PANELS_USUAL ? block : PANELS_USUAL);
 }
 
 /* The plan with vertex i, and similar ones, in these panels. */

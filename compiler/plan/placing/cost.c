@@ -32,7 +32,7 @@ static double price_fetched(const PlaceGraph *g, uint32_t vertex, uint32_t read)
   if (!g->cost || !g->cost->price) return 0;
   Fetched f = g->cost->lives->fetched[vertex][read];
   double price = 0;
-  if (f.from == f.to) return g->cost->lives->panels == PANELS_OPERANDS ? 0 : price_at(g, vertex, PHASE_KERNEL);
+  if (f.from == f.to) return panels_have_read(g->cost->lives, vertex, read) ? 0 : price_at(g, vertex, PHASE_KERNEL);
   for (size_t s = (size_t)f.from * PHASES; s < ((size_t)f.to + 1) * PHASES; s++) price += g->cost->price[s];
   return price;
 }
@@ -71,11 +71,14 @@ PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
   PairCost c = pair_of(g, m, l, t, 1, g->part->vertices.at[vertex].times);
   c.price[PHASE_REDUCE] = price_at(g, vertex, PHASE_REDUCE);
   c.price[PHASE_HOME] = price_at(g, vertex, PHASE_HOME);
+  c.sliced = g->cost && g->cost->lives && panels_have_made(g, g->cost->lives, vertex);
+  if (c.sliced && g->cost->lives->panels == PANELS_BOTH) c.price[PHASE_REDUCE] += price_at(g, vertex, PHASE_KERNEL);
   return c;
 }
 
 void pair_key(const PairCost *c, Buf *key) {
-  const double numbers[] = {c->size, c->part, c->turns, c->times, c->price[0], c->price[1], c->price[2], c->alone};
+  const double numbers[] = {
+      c->size, c->part, c->turns, c->times, c->price[0], c->price[1], c->price[2], c->alone, c->sliced};
   buf_add(key, (const char *)numbers, sizeof numbers);
   buf_add(key, (const char *)c->extent, c->rank * sizeof *c->extent);
   buf_add(key, (const char *)c->most, c->rank * sizeof *c->most);
@@ -91,7 +94,7 @@ static double block_bytes(const PairCost *c, const Placement *p) {
 }
 
 static double parts_bytes(const PairCost *c, const Placement *from) {
-  return c->g->cost->lives->panels == PANELS_PARTS ? 0 : block_bytes(c, from);
+  return c->sliced ? 0 : block_bytes(c, from) * c->part * c->turns / c->size;
 }
 
 static double memory_cost(const PairCost *c, const Placement *from, const Placement *between, const Placement *to) {
@@ -171,8 +174,11 @@ double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_
   if (many) arena_free(many);
   if (price <= 0) return cost;
   Placement made = made_at(v, m, label);
-  if (g->cost->lives->panels == PANELS_PARTS && has_parts(m, &made)) return cost;
-  return cost + price * placement_bytes(&g->tensors.at[vertex], m, &made);
+  bool sliced = panels_have_made(g, g->cost->lives, vertex);
+  if (sliced && (g->cost->lives->panels == PANELS_BOTH || has_parts(m, &made))) return cost;
+  const PlaceTensor *t = &g->tensors.at[vertex];
+  double larger = has_parts(m, &made) ? t->part / dtype_size(t->node->dtype) : 1;
+  return cost + price * larger * placement_bytes(t, m, &made);
 }
 
 /* An input is stored once; if it has more than one copy, all of them are moved. */

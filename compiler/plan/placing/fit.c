@@ -12,7 +12,7 @@ enum { ROUNDS_LEAST = 12, ROUNDS_UP = 6, ROUNDS_DOWN = 3, AIMS_MOST = 40, AIMS_L
 enum { LOOKS = 8 };            /* each look gets this part of the budget */
 
 /* Shares of the budget, by what is in panels: to find the least memory, and to come down to it. */
-static const double fit_least[] = {0.1, 0.05, 0.05}, fit_down[] = {0.2, 0.1, 0.1};
+static const double fit_least[] = {0.1, 0.05, 0.05, 0.05}, fit_down[] = {0.2, 0.1, 0.1, 0.1};
 
 typedef struct Fitting {
   Arena *arena;
@@ -78,6 +78,7 @@ static void panels_take(Fitting *x, PanelsKind kind) {
   x->lives.panels = kind;
   for (uint32_t i = 0; i < x->found.len; i++)
     if (found_bytes(x, i) < found_bytes(x, x->smallest)) x->smallest = i;
+  panels_choose(&x->g, &x->lives, x->found.at[x->smallest].placing);
 }
 
 /* The plan of least cost among those found that keep to the aim. */
@@ -96,6 +97,7 @@ static bool look(Fitting *x, double price) {
   x->bytes = placing_memory(&x->g, x->l, p, x->by).bytes;
   p->cost = x->cost.seconds ? p->seconds : x->cost.paper ? p->elements : p->bytes;
   found_add(x, p);
+  panels_choose(&x->g, &x->lives, p);
   return x->bytes <= x->aim;
 }
 
@@ -339,6 +341,7 @@ static void found_sort(Fitting *x) {
 PlaceFits placing_fits(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only,
     double budget, Placing *free) {
   Fitting x = {.arena = a, .g = *g, .lives = *l, .sites = sites, .only = only, .budget = budget};
+  x.lives.along = NEW_ARRAY(a, int32_t, l->steps);
   x.l = &x.lives;
   x.n = (size_t)l->steps * PHASES;
   x.one = one_mesh(a, g);

@@ -8,10 +8,11 @@
  * The estimate of placing_memory guides the search. First only memory counts, with growing weight on the steps that
  * need most, which gives the least memory. Then the search aims at less and less of it, from the best plan's down to
  * that least. Memory has a price at the steps that were over the aim. The price rises until a plan keeps to the aim,
- * then falls as far as possible; then choices are changed one by one while the cost falls. All of this is done three
- * times: for plans without panels, and for plans whose operands, or whose parts, come in panels. The plans found are
- * not proven optimal: only the plan without a limit gives a lower bound. So a plan may not be the best for a limit, nor
- * the smallest memory found the smallest possible.
+ * then falls as far as possible; then choices are changed one by one while the cost falls. All of this is done four
+ * times: for plans without panels, and for plans whose operands, whose parts, or both come in panels. For both, prices
+ * need to know of which label: they take that with which the last plan needs least. The plans found are not proven
+ * optimal: only the plan without a limit gives a lower bound. So a plan may not be the best for a limit, nor the
+ * smallest memory found the smallest possible.
  *
  * All meshes are searched while the allowed work permits, a share of it per plan; after that only the mesh of the plan
  * with the least memory. */

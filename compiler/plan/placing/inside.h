@@ -100,6 +100,7 @@ typedef struct PairCost {    /* a tensor goes from one placement to another */
   const int64_t *most;       /* by dimension, the most blocks */
   double times;              /* per run */
   bool alone;                /* it is an input without other readers: its copies at home are there for this one */
+  bool sliced;               /* parts of it come in panels, so they take nothing */
   double price[3];           /* of a byte of memory: fetched for a read; made, while parts are reduced; made, while it
                               * goes home */
 } PairCost;

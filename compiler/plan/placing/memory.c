@@ -1,4 +1,6 @@
 /* plan/placing/memory.c - which tensors are alive at each step, and how much of them a site holds. */
+#include <math.h>
+
 #include "inside.h"
 #include "windows.h"
 
@@ -242,48 +244,128 @@ static double combined_bytes(const PlaceGraph *g, const Placing *p, uint32_t i) 
   return parts || t->part <= dtype_size(t->node->dtype) ? 0 : made_bytes(t, &p->mesh, &made, true);
 }
 
-/* Of operands that are fetched for step i alone: with panels of the label with which that takes least. */
-static double panels_least(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, const double *fetched) {
-  const PartVertex *v = &g->part->vertices.at[i];
-  uint64_t tried = 0;
-  double least = 0, wide = -1;
-  for (uint32_t k = 0; k < v->reads.len; k++) least += fetched[k];
-  if (least <= 0) return 0;
-  for (uint32_t k = 0; k < v->reads.len; k++) tried |= fetched[k] > 0 ? l->fetched[i][k].panels : 0;
-  for (uint32_t label = 0; label < v->n_label && label < 64; label++) {
-    double bytes = 0;
-    if (!(tried >> label & 1)) continue;
-    for (uint32_t k = 0; k < v->reads.len; k++) bytes += l->fetched[i][k].panels >> label & 1 ? 0 : fetched[k];
-    if (label >= v->n_out) bytes += wide = wide < 0 ? combined_bytes(g, p, i) : wide;
-    least = bytes < least ? bytes : least;
-  }
-  return least;
+/* ---- panels ------------------------------------------------------------------------------------------------ */
+
+bool panels_have_read(const Lives *l, uint32_t vertex, uint32_t read) {
+  if (l->panels != PANELS_BOTH) return l->panels == PANELS_OPERANDS;
+  return l->along[vertex] >= 0 && l->fetched[vertex][read].panels >> l->along[vertex] & 1;
 }
 
-static void fetches_add(
-    Arena *a, const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, double *all) {
-  const PartVertex *v = &g->part->vertices.at[i];
-  double *once = NEW_ARRAY(a, double, v->reads.len + 1), sum = 0;
-  for (uint32_t k = 0; k < v->reads.len; k++) {
-    Fetched f = l->fetched[i][k];
-    double bytes = fetched_bytes(g, p, i, k) + copies_bytes(g, l, p, g->tensor[i][k]);
-    for (size_t s = (size_t)f.from * PHASES; f.from < f.to && s < ((size_t)f.to + 1) * PHASES; s++) all[s] += bytes;
-    if (f.from == f.to) sum += once[k] = bytes;
-  }
-  all[(size_t)i * PHASES + PHASE_KERNEL] += l->panels == PANELS_OPERANDS ? panels_least(g, l, p, i, once) : sum;
+bool panels_have_made(const PlaceGraph *g, const Lives *l, uint32_t vertex) {
+  if (l->panels != PANELS_BOTH) return l->panels == PANELS_PARTS;
+  return l->along[vertex] >= 0 && l->along[vertex] < (int32_t)g->part->vertices.at[vertex].n_out;
 }
 
-/* The memory of step i besides what lives at home, by phase. */
-static void step_bytes(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, double *phase) {
+/* What a step needs besides what lives at home. */
+typedef struct Step {
+  const PlaceGraph *g;
+  const Lives *l;
+  const Placing *p;
+  uint32_t vertex;
+  const double *fetched;     /* by read, for this step alone */
+  double made, between, home; /* the result as made, as reduced, at home */
+  bool reduced, moved;
+} Step;
+
+static Step step_of(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, const double *fetched) {
   const PlaceTensor *t = &g->tensors.at[i];
   Placement between, made = placing_made(g, p, i, &between);
-  bool reduced = !placement_equal(&p->mesh, &made, &between), moved = !placement_equal(&p->mesh, &between, &p->home[i]);
-  double home = in_place(l, p, i) ? 0 : placement_bytes(t, &p->mesh, &p->home[i]);
-  double second = moved ? placement_bytes(t, &p->mesh, &between) : home;
-  double first = !reduced ? second : l->panels == PANELS_PARTS ? 0 : made_bytes(t, &p->mesh, &made, true);
-  phase[PHASE_KERNEL] += first;
-  phase[PHASE_REDUCE] += reduced ? first + second : first;
-  phase[PHASE_HOME] += moved ? second + home : second;
+  Step s = {.g = g, .l = l, .p = p, .vertex = i, .fetched = fetched};
+  s.reduced = !placement_equal(&p->mesh, &made, &between);
+  s.moved = !placement_equal(&p->mesh, &between, &p->home[i]);
+  s.home = in_place(l, p, i) ? 0 : placement_bytes(t, &p->mesh, &p->home[i]);
+  s.between = s.moved ? placement_bytes(t, &p->mesh, &between) : s.home;
+  s.made = s.reduced ? made_bytes(t, &p->mesh, &made, true) : s.between;
+  return s;
+}
+
+/* The share of a block that is there: a panel as it is sent, and as it is received. */
+static double panel_share(const Step *s, uint32_t label) {
+  uint32_t count = 1;
+  for (uint32_t a = 0; a < s->p->mesh.n; a++)
+    if (s->p->label[s->vertex][a] == (int8_t)label) count *= s->p->mesh.size[a];
+  double n = part_block(s->g->part->vertices.at[s->vertex].extent[label], count), panel = ceil(n / PANELS_USUAL);
+  return n >= 2 * panel ? 2 * panel / n : 1;
+}
+
+/* By phase, in panels of that label, as far as they are of this kind. */
+static void step_phases(const Step *s, PanelsKind kind, int32_t label, double *phase) {
+  const PartVertex *v = &s->g->part->vertices.at[s->vertex];
+  bool result = kind == PANELS_BOTH && label >= 0 && label < (int32_t)v->n_out;
+  double share = kind == PANELS_BOTH && label >= 0 ? panel_share(s, (uint32_t)label) : 0, operands = 0;
+  for (uint32_t k = 0; k < v->reads.len; k++)
+    operands += s->fetched[k] * (label >= 0 && s->l->fetched[s->vertex][k].panels >> label & 1 ? share : 1);
+  if (label >= (int32_t)v->n_out) operands += combined_bytes(s->g, s->p, s->vertex);
+  double made = s->reduced && kind == PANELS_PARTS ? 0 : s->made * (s->reduced && result ? share : 1);
+  double ready = s->reduced && result ? s->between : 0; /* what panels are reduced to, one after the other */
+  phase[PHASE_KERNEL] = operands + made + ready;
+  phase[PHASE_REDUCE] = s->reduced ? made + s->between : made;
+  phase[PHASE_HOME] = s->moved ? s->between + s->home : s->between;
+}
+
+static double phases_most(const double *phase) {
+  return fmax(phase[PHASE_KERNEL], fmax(phase[PHASE_REDUCE], phase[PHASE_HOME]));
+}
+
+/* Whether panels of the label are of use: an operand that is fetched has it, or the result, if both may come in them. */
+static bool is_tried(const Step *s, PanelsKind kind, uint32_t label) {
+  const PartVertex *v = &s->g->part->vertices.at[s->vertex];
+  bool tried = kind == PANELS_BOTH && s->reduced && label < v->n_out;
+  for (uint32_t k = 0; k < v->reads.len; k++)
+    tried |= s->fetched[k] > 0 && s->l->fetched[s->vertex][k].panels >> label & 1;
+  return tried && v->node->sum && sum_panels(v->node->sum);
+}
+
+/* Of all labels, that with which it takes least; none, if that takes no more. phase: out. */
+static int32_t step_along(const Step *s, PanelsKind kind, double *phase) {
+  const PartVertex *v = &s->g->part->vertices.at[s->vertex];
+  int32_t along = -1;
+  step_phases(s, kind, along, phase);
+  if (kind != PANELS_OPERANDS && kind != PANELS_BOTH) return along;
+  for (uint32_t label = 0; label < v->n_label && label < 64; label++) {
+    double now[PHASES];
+    if (!is_tried(s, kind, label)) continue;
+    step_phases(s, kind, (int32_t)label, now);
+    double most = phases_most(now), least = phases_most(phase);
+    if (most > least || (most == least && now[PHASE_KERNEL] >= phase[PHASE_KERNEL])) continue;
+    for (int k = 0; k < PHASES; k++) phase[k] = now[k];
+    along = (int32_t)label;
+  }
+  return along;
+}
+
+/* Operands that are fetched for the step alone: by read. */
+static const double *fetched_once(Arena *a, const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i) {
+  const PartVertex *v = &g->part->vertices.at[i];
+  double *once = NEW_ARRAY(a, double, v->reads.len + 1);
+  for (uint32_t k = 0; k < v->reads.len; k++)
+    if (l->fetched[i][k].from == l->fetched[i][k].to)
+      once[k] = fetched_bytes(g, p, i, k) + copies_bytes(g, l, p, g->tensor[i][k]);
+  return once;
+}
+
+void panels_choose(const PlaceGraph *g, Lives *l, const Placing *p) {
+  Arena *a = arena_new();
+  for (uint32_t i = 0; i + 1 < l->steps; i++) {
+    double phase[PHASES];
+    l->along[i] = -1;
+    if (g->part->vertices.at[i].node->kind != EIN_VERTEX) continue;
+    Step s = step_of(g, l, p, i, fetched_once(a, g, l, p, i));
+    l->along[i] = step_along(&s, PANELS_BOTH, phase);
+  }
+  arena_free(a);
+}
+
+/* ---- all steps --------------------------------------------------------------------------------------------- */
+
+/* Operands from outside a repeat, while it runs. */
+static void fetches_add(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, double *all) {
+  for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) {
+    Fetched f = l->fetched[i][k];
+    if (f.from == f.to) continue;
+    double bytes = fetched_bytes(g, p, i, k) + copies_bytes(g, l, p, g->tensor[i][k]);
+    for (size_t s = (size_t)f.from * PHASES; s < ((size_t)f.to + 1) * PHASES; s++) all[s] += bytes;
+  }
 }
 
 SiteMemory placing_memory(const PlaceGraph *g, const Lives *l, const Placing *p, double *by) {
@@ -299,8 +381,11 @@ SiteMemory placing_memory(const PlaceGraph *g, const Lives *l, const Placing *p,
   }
   for (uint32_t i = 0; i + 1 < l->steps; i++) {
     if (g->part->vertices.at[i].node->kind != EIN_VERTEX) continue;
-    step_bytes(g, l, p, i, &all[(size_t)i * PHASES]);
-    fetches_add(work, g, l, p, i, all);
+    double phase[PHASES];
+    Step step = step_of(g, l, p, i, fetched_once(work, g, l, p, i));
+    step_along(&step, l->panels, phase);
+    for (int k = 0; k < PHASES; k++) all[i * PHASES + (uint32_t)k] += phase[k];
+    fetches_add(g, l, p, i, all);
   }
   for (uint32_t i = 0; i < l->steps; i++) {
     for (int k = 0; k < PHASES; k++)

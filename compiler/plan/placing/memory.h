@@ -14,9 +14,9 @@
  *
  * Equal data is stored once. Every site reserves as much as the largest block needs.
  *
- * What comes in panels takes little: either operands that are fetched for one step, or parts. All panels of a step are
- * along one label, the one with which it takes least; operands without it come whole. Of a reduced label, panels are
- * combined in the accumulator's dtype, beside a result of another. */
+ * What comes in panels takes little: operands that are fetched for one step, parts, or both. All panels of a step are
+ * along one label, the one with which it takes least; operands without it come whole, and of a reduced label so do
+ * parts. Of a reduced label, panels are combined in the accumulator's dtype, beside a result of another. */
 #ifndef EIN_PLACING_MEMORY_H
 #define EIN_PLACING_MEMORY_H
 
@@ -35,10 +35,13 @@ typedef struct Life {        /* when a tensor is at home */
  * up to 63. */
 typedef struct Fetched { uint32_t from, to; uint64_t panels; } Fetched;
 
-typedef enum { PANELS_NONE, PANELS_OPERANDS, PANELS_PARTS, PANELS_KINDS } PanelsKind;
+typedef enum { PANELS_NONE, PANELS_OPERANDS, PANELS_PARTS, PANELS_BOTH, PANELS_KINDS } PanelsKind;
+
+enum { PANELS_USUAL = 64 };   /* of a vertex at most, unless a plan states them */
 
 struct Lives {
-  PanelsKind panels;         /* what is taken to come in panels, and counts nothing */
+  PanelsKind panels;         /* what is taken to come in panels, and counts next to nothing */
+  int32_t *along;            /* by vertex, for PANELS_BOTH: the label of its panels as prices see them; -1: none */
   VEC(Life) all;
   Fetched **fetched;         /* by vertex, by read */
   int32_t *next_of;          /* by tensor: the state whose next value it is; -1: none */
@@ -52,6 +55,11 @@ typedef struct SiteMemory { double bytes; uint32_t step; Phase phase; } SiteMemo
 
 /* The peak of a run. by: NULL, or receives the bytes of each step's phases. */
 SiteMemory placing_memory(const PlaceGraph *g, const Lives *l, const Placing *p, double *by);
+/* Takes each vertex to be in panels of the label with which it needs least in this plan. */
+void panels_choose(const PlaceGraph *g, Lives *l, const Placing *p);
+/* Whether prices take the operand to come in panels; what the vertex makes, before it is reduced. */
+bool panels_have_read(const Lives *l, uint32_t vertex, uint32_t read);
+bool panels_have_made(const PlaceGraph *g, const Lives *l, uint32_t vertex);
 /* Bytes of an operand as fetched; 0: each site already has all of it. */
 double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read);
 /* Bytes of the largest block; of what is stored once of a tensor with that home; whether each site already has all of

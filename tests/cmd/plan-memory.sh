@@ -26,6 +26,9 @@ want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 6,9 --limits 1.3,1.75,
 # Small ones on many sites: parts come in slices of less than 64 KiB, and an operand that is there as a whole, in slices too.
 want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 16,18 --limits 1.75 1000x1000x1000 1009x757x1327
 
+# Nor than any plan with pins: to cut the batch, all homes must change at once.
+want 0 python3 "$root/tests/plan/pinned.py" "$EIN" batch --limits 6
+
 # Where 36 sites have blocks of nine sizes, none takes more than the limit, and the plan need not be another.
 want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 36 --limits 1.05 4000x500x4000
 

@@ -118,12 +118,17 @@ static void weigh_largest(Fitting *x) {
 /* ---- one choice after the other ---------------------------------------------------------------------------- */
 
 #define DESCENT_WORK 2e7       /* additions for an aim: more than programs of a few dozen tensors need */
+#define OVER_THE_AIM 1e200     /* for each byte: more than any cost */
 #define WINDOW_WORK 5e3        /* about what a window takes */
+
+/* Reduces the largest memory, then what is near it; or the cost within the aim; or so that a cut over the aim comes
+ * within it by other homes. These two often end with different plans. */
+typedef enum { BY_MEMORY, BY_COST, BY_COST_FROM_OVER } DescentBy;
 
 typedef struct Descent {
   Fitting *x;
   Placing *p;
-  bool by_cost;              /* reduces the cost within the aim; else the largest memory, then what is near it */
+  DescentBy by;
   double score;
 } Descent;
 
@@ -132,10 +137,11 @@ static double score_of(Descent *d) {
   double sum = 0;
   SiteMemory m = placing_memory(&x->g, x->l, d->p, x->by);
   x->work += (double)x->n * (x->l->all.len + 8) + x->windows;
-  if (d->by_cost && m.bytes > x->aim) return INFINITY;
-  if (d->by_cost) x->work += 20.0 * (x->cost.seconds ? 1 : (double)x->sites) * (x->g.tensors.len + 8);
-  if (d->by_cost && x->cost.seconds) return placing_seconds(&x->g, x->cost.seconds, d->p);
-  if (d->by_cost) return x->cost.paper ? placing_elements(&x->g, d->p) : placing_bytes(&x->g, d->p);
+  if (d->by == BY_COST && m.bytes > x->aim) return INFINITY;
+  if (d->by == BY_COST_FROM_OVER && m.bytes > x->aim) return OVER_THE_AIM * m.bytes;
+  if (d->by != BY_MEMORY) x->work += 20.0 * (x->cost.seconds ? 1 : (double)x->sites) * (x->g.tensors.len + 8);
+  if (d->by != BY_MEMORY && x->cost.seconds) return placing_seconds(&x->g, x->cost.seconds, d->p);
+  if (d->by != BY_MEMORY) return x->cost.paper ? placing_elements(&x->g, d->p) : placing_bytes(&x->g, d->p);
   for (size_t k = 0; k < x->n; k++) sum += pow(x->by[k] / m.bytes, 32);
   return m.bytes * (1 + 1e-10 * sum / (double)x->n);
 }
@@ -217,8 +223,12 @@ static bool change_cut(Descent *d, uint32_t vertex) {
     double score = d->score;
     memcpy(d->p->label[vertex], on, sizeof on);
     d->score = score_of(d);
-    for (uint32_t k = 0; k < v->reads.len; k++) change_home(d, g->tensor[vertex][k]);
-    change_home(d, vertex);
+    bool any = true;
+    for (int round = 0; any && round < (d->by == BY_COST_FROM_OVER ? 2 : 1); round++) {
+      any = false;
+      for (uint32_t k = 0; k < v->reads.len; k++) any |= change_home(d, g->tensor[vertex][k]);
+      any |= change_home(d, vertex);
+    }
     if (d->score < score * (1 - 1e-12)) better = true;
     else *d->p = *was, d->score = score;
   } while (next_on(m, v->n_label, on) && d->x->work < d->x->stop);
@@ -240,8 +250,8 @@ static void descend(Descent *d) {
 }
 
 /* Changes a copy of the plan, and keeps it. */
-static void descend_from(Fitting *x, const Placing *from, bool by_cost) {
-  Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, from), .by_cost = by_cost};
+static void descend_from(Fitting *x, const Placing *from, DescentBy by) {
+  Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, from), .by = by};
   x->stop = x->work + DESCENT_WORK;
   descend(&d);
   placing_count(&x->g, d.p);
@@ -257,7 +267,7 @@ static void look_for_least(Fitting *x) {
   for (uint32_t round = 0; round < ROUNDS_LEAST && (round == 0 || x->spent < x->most); round++) {
     look(x, 1);
     weigh_largest(x);
-    descend_from(x, x->last, false);
+    descend_from(x, x->last, BY_MEMORY);
   }
   x->cost.memory_only = false;
 }
@@ -277,8 +287,12 @@ static void look_for_aim(Fitting *x) {
     else low = middle;
   }
   uint32_t best = found_best(x);
-  descend_from(x, x->found.at[best].placing, true);
-  if (best != x->smallest) descend_from(x, x->found.at[x->smallest].placing, true);
+  uint32_t smallest = x->smallest;
+  descend_from(x, x->found.at[best].placing, BY_COST);
+  descend_from(x, x->found.at[best].placing, BY_COST_FROM_OVER);
+  if (best == smallest) return;
+  descend_from(x, x->found.at[smallest].placing, BY_COST);
+  descend_from(x, x->found.at[smallest].placing, BY_COST_FROM_OVER);
 }
 
 /* From the memory of the best plan down to the least: past each plan that is found, but not in too many steps. */

@@ -23,6 +23,8 @@
 #define AT_MOST 0.9            /*   none takes more than this share, */
 #define AS_BEFORE 6            /*   or than this many times as much as the one before, unless that is little: */
 #define LITTLE 0.05            /*   this share of all */
+#define BELOW 0.7              /* where the least choice met is hard to prove, no target is nearer to it than that, */
+#define ROUGH 0.002            /*   and this share of what was missing at first may stay missing */
 #define SLOW 1e-3              /* a pass that gains less of what is missing below the target is the last; */
 #define SLOW_FIRST 1e-4        /*   before any split */
 
@@ -200,14 +202,23 @@ static double splits_most(const Network *n) {
   return fmin(DEEP, (double)ROOM / numbers);
 }
 
+/* A bound that reaches `enough` is a proof, and worth all work. If a choice below it was met there is none, and what is
+ * left to gain soon matters less than what cannot be gained. */
+static bool is_rough(double first, double bound, double least, double enough) {
+  return least - bound < fmax(ROUGH * (least - first), enough - least);
+}
+
 double network_branch(Network *n, double budget, double enough, double *done) {
   Arena *a = arena_new();
   Branching x = {.budget = FAST * budget, .gain = NEW_ARRAY(a, Gain, n->variables.len + 1), .target = enough};
   Tighten *root = tighten_new(n, a, everything(a, n));
   x.deep = splits_most(n);
-  double all = x.budget, bound = settle(&x, root, n, PASSES_FIRST, SLOW_FIRST), share = FIRST, least = enough, last = 0;
-  while (bound < least && x.done < all && share > LEAST) {
+  double first = settle(&x, root, n, PASSES_FIRST, SLOW_FIRST), all = x.budget;
+  double bound = first, share = FIRST, least = enough, last = 0;
+  bool hard = false;           /* a choice below `enough` was met, and no proof that it is the least */
+  while (bound < least && x.done < all && share > LEAST && !(hard && is_rough(first, bound, least, enough))) {
     Arena *b = arena_new();
+    if (hard) share = fmin(share, BELOW);
     double before = x.done, left = all - before, target = share < 1 ? bound + share * (least - bound) : least;
     x.budget = before + fmin(AT_MOST * left, fmax(AS_BEFORE * last, LITTLE * all));
     double now = try_target(&x, b, root, n, bound, target);
@@ -216,6 +227,7 @@ double network_branch(Network *n, double budget, double enough, double *done) {
     bool failed = now < fmin(target, x.target);
     last = failed ? last : x.done - before;
     least = x.target < target ? x.target : least;
+    hard |= failed && least < enough;
     if (failed) share /= 3;
     else if (last < CHEAP * left) share *= 2;
     else if (last > DEAR * left) share *= 0.7;

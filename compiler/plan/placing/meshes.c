@@ -288,7 +288,7 @@ static void bound_raise(Search *s, Mesh m, bool orders, PlaceLeast *known, doubl
   double least = s->enough;
   do {
     PlaceLeast one = *known;
-    placing_raise_order(s->g, &m, s->only, budget / n, s->enough, &one);
+    placing_raise_order(s->g, &m, s->only, budget / n, least, &one); /* more than the least of all is of no use */
     least = fmin(least, one.bound);
     s->effort += one.effort;
   } while (orders && order_next(&m));

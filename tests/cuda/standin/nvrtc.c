@@ -88,9 +88,9 @@ static int compiled(Program *p, const char *folder, const char *arch) {
   if (!file_put(path, p->header)) return 0;
   snprintf(path, sizeof path, "%s/program.cpp", folder);
   if (!text_put(path, p->text)) return 0;
-  static const char words[] = "-std=gnu++17 -O0 -w -shared -fPIC -ffp-contract=off -D__CUDACC_RTC__ -DEIN_STANDIN";
-  snprintf(command, sizeof command, "cd %s && %s %s -include %s/emulate.h %s program.cpp -o made >log 2>&1", folder,
-      cxx && *cxx ? cxx : "g++", words, STANDIN_HOME, inject && strcmp(inject, "no-compile") == 0 ? "--planted" : "");
+  snprintf(command, sizeof command, "cd %s && %s %s -shared -include %s %s program.cpp -o made >log 2>&1", folder,
+      cxx && *cxx ? cxx : "g++", STANDIN_WORDS, STANDIN_EMULATION,
+      inject && strcmp(inject, "no-compile") == 0 ? "--planted" : "");
   int failed = system(command);
   snprintf(path, sizeof path, "%s/log", folder);
   free(p->log);

@@ -14,8 +14,6 @@
 #include "expr/prove/prove.h"
 #include "task/inside.h"
 
-#include <math.h>
-
 enum {
   POINTS_MOST = 32,          /* a window of 3 x 3 x 3 has 27 */
   NODES_MOST = 1200,         /* of all terms together */
@@ -122,15 +120,6 @@ static const Expr *leaf_index(void *env, Exprs *x, const Expr *leaf) {
   return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, arg);
 }
 
-static const Expr *identity_of(Exprs *x, const EinSum *s) {
-  bool low = s->reducer == RED_MAX || s->reducer == RED_FMAX;
-  if (s->reducer == RED_SUM || s->reducer == RED_PROD)
-    return dtype_is_float(s->acc) ? expr_real(x, s->acc, s->reducer == RED_PROD)
-                                  : expr_int(x, s->acc, s->reducer == RED_PROD);
-  if (dtype_is_float(s->acc)) return expr_real(x, s->acc, low ? -(double)INFINITY : (double)INFINITY);
-  return NULL;
-}
-
 /* The body at one point of the window; the identity where a predicate excludes it. */
 static const Expr *term_at(Exprs *x, const TaskStage *st, const int64_t *at, const Expr *identity) {
   const EinSum *s = st->sum;
@@ -144,10 +133,9 @@ static const Expr *term_at(Exprs *x, const TaskStage *st, const int64_t *at, con
 /* A maximum or minimum needs no identity if all points are present. */
 static const Expr *all_terms(Exprs *x, const TaskStage *st, int64_t points) {
   const EinSum *s = st->sum;
-  const Expr *identity = identity_of(x, s), *all = NULL;
+  const Expr *identity = reducer_identity(x, s), *all = NULL;
   bool begins = s->reducer == RED_SUM || s->reducer == RED_PROD;
   int64_t at[LABELS_MOST] = {0};
-  if (!identity && (begins || s->where)) return NULL;
   if (begins) all = identity;
   for (int64_t i = 0; i < points; i++) {
     const Expr *term = term_at(x, st, at, identity);

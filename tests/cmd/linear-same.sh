@@ -159,6 +159,25 @@ output n[s:N] = sum[t] if (t - s) % N < W then x[t] * x[s] else 0
 output o[s:N] = (argmax[t where floor(f64(t - s) / 3.0) == 1.0 or -f32(t) + 2.0 >= 1.5] x[t]) ?? -1
 END
 
+cat >diagonals.ein <<'END'
+dim N
+dim M = N // 2 + 3
+input x[t:N] : i64 = (37 * t) % 23 - 5
+repeat t < N + M {
+  state a[i:N,j:M] : i64 = 0
+  state b[i:N,j:M] : i64 = i
+  state c[i:N,j:M,h:3] : i64 = i + 2 * j + h
+  state d[i:N,j:N] : i64 = i + j
+  state e[i:N,j:M] : i64 = 1
+  next a[i,j] = if i + j == t then (if i == 0 then x[0] - j else if j == 0 then x[i] else max(a[i-1,j], a[i,j-1], a[i-1,j-1] + x[i])) else a[i,j]
+  next b[i,j] = if t == 3 + j - i and x[i] > 0 then (b[i+1,j] ?? 5) - x[i] else if 2 * i + j == t then (b[N-1-i,j] + b[i,j]) % 101 else b[i,j]
+  next c[i,j,h] = if j + h == t - 2 * i then c[N-1-i,j,h] + 1 else c[i,j,h]
+  next d[i,j] = if i == j then (d[t % N,j] + x[i]) % 1009 else d[i,j]
+  next e[i,j] = if 2 * i == 2 * j + t or i - t == -j then e[i,j] + x[i] else e[i,j]
+}
+output a, b, c, d, e
+END
+
 same() { # PROGRAM OUTPUTS: as eval has them, for several sizes
   for n in 1 2 7 40 300; do
     want 0 "$EIN" run $1.ein -D N=$n -o all=eval/
@@ -174,4 +193,5 @@ same either "a b c d e f g h i j l m n o p q r u v"
 same remainders "a b c d e f g h i j l n o p q r"
 same words "a b c d e f g h i j l m n o"
 same pieces "a b c d e f"
+same diagonals "a b c d e"
 finish

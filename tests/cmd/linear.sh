@@ -276,4 +276,20 @@ repeat t < N {
 output A, B, C, D, E
 END
 want 0 timeout 60 "$EIN" run pieces.ein -D N=200000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=pieces/
+
+# So does a diagonal, with which tables are filled: each element from its neighbours on the diagonals before.
+cat >diagonals.ein <<'END'
+dim N
+input a[i:N] : i32 = i32((i * i) % 5)
+input b[j:N] : i32 = i32((3 * j) % 5)
+repeat t < 2 * N - 1 {
+  state D[i:N,j:N] : i32 = 0
+  state E[i:N,j:N] : i32 = 0
+  next D[i,j] = if i + j == t then max(D[i-1,j] ?? 0, D[i,j-1] ?? 0, (D[i-1,j-1] ?? 0) + if a[i] == b[j] then 1 else 0) else D[i,j]
+  next E[i,j] = if j - i == t and i < 9 then 1 + E[i,j-1] ?? 0 else E[i,j]
+}
+output d = D[N-1,N-1]
+output e = E[0,N-1]
+END
+want 0 timeout 60 "$EIN" run diagonals.ein -D N=3000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION"
 finish

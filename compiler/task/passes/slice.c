@@ -4,10 +4,12 @@
  *     next K[u, h] = if u == t then new[h] else if u == place[t] then K[t, h] else K[u, h]
  *
  * changes the state only where the conditions hold, and these pin a label, or bound it. Each value then gets a stage
- * that stores only there: over one label less where turns and sizes pin one (u == t), else with a domain, which
- * loops use as bounds. */
+ * that stores only there: over one label less where turns and sizes pin one (u == t), also relative to other labels
+ * (i + j == t, a diagonal), else with a domain, which loops use as bounds. */
 #include "expr/prove/prove.h"
 #include "task/inside.h"
+
+#include <string.h>
 
 typedef struct Slices {
   TaskGraph *t;
@@ -37,8 +39,21 @@ static const Expr *label_alone(const Expr *e, const Expr **low) {
   return NULL;
 }
 
-static const Expr *pinned_to(Exprs *x, const Expr *e, const Expr *label) {
+/* Solves a == b, in which the label has the coefficient 1 or -1, for it. NULL: it is no such equation. */
+static const Expr *solved_for(Exprs *x, const Expr *a, const Expr *b, const Expr *label, uint32_t n) {
+  const Expr *form = expr_normal(x, expr_op2(x, OP_SUB, a, b)), **to = NEW_ARRAY(exprs_arena(x), const Expr *, n + 1);
+  if (form->has & HAS_READ || !(form->has & HAS_LABEL)) return NULL;
+  for (uint32_t l = 0; l < n; l++) to[l] = l == label->i ? expr_int(x, DT_I64, 0) : expr_label(x, l);
+  const Expr *rest = expr_normal(x, expr_relabel(x, form, n, to)),
+             *part = expr_normal(x, expr_op2(x, OP_SUB, form, rest));
+  if (part == label) return expr_normal(x, expr_op1(x, OP_NEG, rest));
+  return part == expr_normal(x, expr_op1(x, OP_NEG, label)) ? rest : NULL;
+}
+
+/* What an equation says that the label is. n: if it may depend on the n labels; 0: if it may depend on none. */
+static const Expr *pinned_to(Exprs *x, const Expr *e, const Expr *label, uint32_t n) {
   const Expr *low;
+  if (n) return e->op == OP_EQ && e->arg[0]->dtype == DT_I64 ? solved_for(x, e->arg[0], e->arg[1], label, n) : NULL;
   for (uint32_t k = 0; k < 2 && e->op == OP_EQ && e->arg[0]->dtype == DT_I64; k++) {
     const Expr *to = e->arg[1 - k];
     if (label_alone(e->arg[k], &low) != label || to->has & (HAS_LABEL | HAS_READ)) continue;
@@ -47,14 +62,14 @@ static const Expr *pinned_to(Exprs *x, const Expr *e, const Expr *label) {
   return NULL;
 }
 
-/* Finds a conjunct `label == to`, where turns and sizes decide `to`. Returns `to`, and the rest of the condition in
- * *rest (NULL: nothing). */
-static const Expr *pin_find(Exprs *x, const Expr *cond, const Expr *label, const Expr **rest) {
+/* Finds a conjunct `label == to`, where turns and sizes decide `to`, and other ones of n labels. Returns `to`, and the
+ * rest of the condition in *rest (NULL: nothing). */
+static const Expr *pin_find(Exprs *x, const Expr *cond, const Expr *label, uint32_t n, const Expr **rest) {
   *rest = NULL;
   if (cond->kind != EX_OP) return NULL;
-  if (cond->op != OP_AND) return pinned_to(x, cond, label);
+  if (cond->op != OP_AND) return pinned_to(x, cond, label, n);
   for (uint32_t k = 0; k < 2; k++) {
-    const Expr *inside, *to = pin_find(x, cond->arg[k], label, &inside);
+    const Expr *inside, *to = pin_find(x, cond->arg[k], label, n, &inside);
     if (!to) continue;
     *rest = k ? expr_and(x, cond->arg[0], inside) : expr_and(x, inside, cond->arg[1]);
     return to;
@@ -62,7 +77,7 @@ static const Expr *pin_find(Exprs *x, const Expr *cond, const Expr *label, const
   return NULL;
 }
 
-/* Replaces the stage by one without label k, which is `to`. */
+/* Replaces the stage by one without label k, which is `to`, of the other labels. */
 static void slice_at(Slices *c, TaskStage *s, uint32_t k, const Expr *to, const Expr *rest, const Expr *value) {
   Exprs *x = c->t->exprs;
   EinSum sum = *s->sum;
@@ -72,10 +87,11 @@ static void slice_at(Slices *c, TaskStage *s, uint32_t k, const Expr *to, const 
   Str *name = NEW_ARRAY(c->t->arena, Str, n + 1);
   const Expr **at = NEW_ARRAY(c->t->arena, const Expr *, n + 1);
   for (uint32_t l = 0, m = 0; l < n; l++) {
-    label[l] = l == k ? to : expr_label(x, m);
+    label[l] = expr_label(x, m);
     if (l != k) bound[m] = s->bound[l], name[m++] = s->label[l];
-    at[l] = label[l];
   }
+  label[k] = to = expr_relabel(x, to, n, label);
+  memcpy(at, label, n * sizeof *at);
   const Expr *low = expr_op2(x, OP_LE, expr_int(x, DT_I64, 0), to), *high = expr_op2(x, OP_LT, to, s->bound[k]);
   sum.domain = expr_and(x, low, high);
   if (rest) sum.domain = expr_and(x, sum.domain, expr_relabel(x, rest, n, label));
@@ -156,10 +172,11 @@ static void slice_add(Slices *c, const Expr *cond, const Expr *value) {
   }
   TaskStage *s = &c->out[c->n++];
   *s = *c->s;
-  for (uint32_t k = 0; k < s->sum->n_out; k++) {
-    const Expr *rest, *to = pin_find(x, cond, expr_label(x, k), &rest);
+  uint32_t n = s->sum->n_out;
+  for (uint32_t k = 0; k < 2 * n; k++) { /* last those that depend on other labels */
+    const Expr *rest, *to = pin_find(x, cond, expr_label(x, k % n), k < n ? 0 : n, &rest);
     if (!to) continue;
-    slice_at(c, s, k, to, rest, value);
+    slice_at(c, s, k % n, to, rest, value);
     return;
   }
   c->ok &= pins_label(cond) || is_piece(c, cond);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # suite: ci
 # Restricted loops give the same results: the predicates of linear.sh over numbers, some of them below 0, very large,
-# or equal; for few points and for many; and slices of states. All are integers, so results are compared to the bit.
+# or equal; for few points and for many; slices of states; and messages along edges, which some outputs lack. All are
+# integers, so results are compared to the bit.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -177,6 +178,20 @@ repeat t < N + M {
 }
 output a, b, c, d, e
 END
+cat >messages.ein <<'END'
+dim N
+dim M = 3 * N - 2
+input from[e:M] : i64 = (7 * e) % (N + 2)
+input to[e:M] : i64 = (5 * e * e) % (N + 1)
+input x[v:N,f:8] : i64 = (37 * v) % 23 - f
+input turn[v:N] : i64 = (3 * v) % (N + 1)
+output a[v:N,f] = (sum[e where to[e] == v] x[from[e],f]) ?? -7
+output b[v:N,f] = (max[e where to[e] == v and e % 3 < 2] x[from[e],f]) ?? -7
+output c[v:N,f] = if v > 2 then sum[e where to[e] == v] x[v-3,f] * e else 0
+output d[v:N,u:4] = (sum[e where to[e] == v and e // 2 == u] x[from[e],u + v % 4]) ?? -7
+output g[v:N,f] = (sum[e where to[e] == v] x[turn[v],f] * e) ?? -7
+output h[u:4,v:N] = if u < M then min[e:M where to[u+0] + e % 3 == v] x[(u + e) % N,e % 8] else u
+END
 
 same() { # PROGRAM OUTPUTS: as eval has them, for several sizes
   for n in 1 2 7 40 300; do
@@ -194,4 +209,5 @@ same remainders "a b c d e f g h i j l n o p q r"
 same words "a b c d e f g h i j l m n o"
 same pieces "a b c d e f"
 same diagonals "a b c d e"
+same messages "a b c d g h"
 finish

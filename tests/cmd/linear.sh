@@ -292,4 +292,20 @@ output d = D[N-1,N-1]
 output e = E[0,N-1]
 END
 want 0 timeout 60 "$EIN" run diagonals.ein -D N=3000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION"
+
+# Messages along edges: all are visited once, also where some outputs have no value and take another.
+cat >messages.ein <<'END'
+dim N
+input from[e:4*N] : i64 = (7 * e) % N
+input to[e:4*N] : i64 = (5 * e * e) % N
+input x[v:N,f:8] : f32 = f32((v + f) % 9)
+input half[v:N] : i64 = v // 2
+output a[v:N,f] = (mean[e where to[e] == v] x[from[e],f]) ?? 0
+output b[v:N,f] = (sum[e where to[e] == v] x[from[e],f]) ?? -1
+output c[v:N] = (max[e where to[e] == v and e % 3 < 2] x[from[e],v % 8]) ?? -1
+output d[v:N] = if v > 9 then sum[e where to[e] == v] x[half[v],from[e] % 8] else 0
+output g[v:N] = (logsumexp[e where to[e] == v] x[from[e],3]) ?? -1
+END
+want 0 timeout 60 "$EIN" run messages.ein -D N=100000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=messages/
+silent # nobody warns of hours
 finish

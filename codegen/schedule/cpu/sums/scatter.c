@@ -1,8 +1,9 @@
 /* codegen/schedule/cpu/sums/scatter.c - scatters. A reduction over the points where an output label equals a value
  * computed from the point, `H[b] = sum[e where bin[e] == b] w[e]`, visits the points once and adds each to its output,
- * instead of testing every point for every output. Sums of rows, as in the adjoint of a gather, are made where the
- * result lies; others in an array of the kernel's own, which is then stored. Where they update few rows of a state, as
- * in a training step's `E - rate * grad`, only rows that some point goes to are touched. */
+ * instead of testing every point for every output. Points of outputs outside of the domain are left out. Sums of rows,
+ * as in the adjoint of a gather, are made where the result lies; others in an array of the kernel's own, which is then
+ * stored. Where they update few rows of a state, as in a training step's `E - rate * grad`, only rows that some point
+ * goes to are touched. */
 #include "schedule/schedule.h"
 
 #include <math.h>
@@ -59,7 +60,8 @@ static bool is_along(const Scatter *c, uint32_t label) {
   bool along = false;
   for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, label) == MOVE_UNIT;
   for (uint32_t k = 0; k < c->n; k++) along &= !ex_has_label(c->to[k], label);
-  return along && !(c->rest && ex_has_label(c->rest, label));
+  const Expr *domain = p->stage->sum->domain;
+  return along && !(c->rest && ex_has_label(c->rest, label)) && !(domain && ex_has_label(domain, label));
 }
 
 /* Whether sums can be made where the result lies: it is stored as it is summed, and is read by nobody before. */
@@ -108,7 +110,7 @@ static bool is_few(const Scatter *c) {
   const Sched *s = c->s;
   const StagePlan *p = c->p;
   double points = FEW, outputs = 1;
-  if (!s->follow.goes_on || s->task->stages.len != s->follow.then + 1) return false;
+  if (!s->follow.goes_on || s->task->stages.len != s->follow.then + 1 || p->stage->sum->domain) return false;
   if (!dtype_is_float(p->stage->sum->acc) || p->stage->buffer >= 0 || s->of_stage[s->follow.from] != NOWHERE)
     return false;
   const TaskStage *next = &s->task->stages.at[s->follow.then];
@@ -168,14 +170,14 @@ static void lanes_find(Scatter *c) {
 static bool scatter_find(Scatter *c) {
   const StagePlan *p = c->p;
   const EinSum *sum = p->stage->sum;
-  if (!sum->where || !p->n_red || sum->reducer == RED_NONE || (sum->domain && !red_is_arg(sum))) return false;
+  if (!sum->where || !p->n_red || sum->reducer == RED_NONE) return false;
   c->rest = sum->where;
   for (uint32_t k = 0; k < p->n_order && c->n < PINS_MOST && c->rest; k++) {
     const Expr *rest;
     uint32_t l = p->order[k];
     bool free = true;
     if (p->size[l] <= 2 || (c->n && !sums_fit(c, l, p->size[l], SUMS_MOST)) ||
-        !pin_find(c->e, c->rest, l, !c->n, &c->to[c->n], &rest))
+        !pin_find(c->e, c->rest, l, !c->n && !sum->domain, &c->to[c->n], &rest))
       continue;
     for (uint32_t i = 0; i < c->n; i++) free &= !ex_has_label(c->to[c->n], c->b[i]) && !ex_has_label(c->to[i], l);
     if (!free) continue;

@@ -45,7 +45,8 @@ static EinNode *loss_of(Elab *x, const Scope *s, const Ast *a) {
 
 static bool is_float(Elab *x, Span at, const EinNode *n, const char *who) {
   if (dtype_is_float(n->dtype)) return true;
-  diag_add(x->diags, D_E115, at, "%s is %s, and only floats have a derivative", who, dtype_name(n->dtype));
+  Diag *d = diag_add(x->diags, D_E115, at, "%s is %s, and only floats have a derivative", who, dtype_name(n->dtype));
+  if (n->kind == EIN_INPUT) diag_hint(x->diags, d, "declare %s as floats, `: f32`", n->name->s);
   core_failed(x);
   return false;
 }

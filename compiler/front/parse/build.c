@@ -239,6 +239,8 @@ static void check_read(Parse *p, const AstItems *v) {
   diag_at(p->diags, g, bind->span, "a substitution");
   diag_hint(p->diags, g, "labels that are not substituted stay as they are: leave `%s` out",
             quoted(p, other->span, 40));
+  diag_hint(p->diags, g, "a tensor is read by an index in each place: `%s` for `%s`", quoted(p, bind->e->span, 40),
+            quoted(p, bind->span, 40));
 }
 
 /* ---- reads and calls ------------------------------------------------------------------------- */

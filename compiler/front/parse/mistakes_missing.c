@@ -304,8 +304,23 @@ int rule_def_goes_on(const Scene *s) {
   return TOK_BAD;
 }
 
+/* `X[(h d):8]`. */
+static int tell_group_sized(const Scene *s) {
+  const Parse *p = s->p;
+  const char *group = source_piece(p, p->at.shut.at, p->at.last.end);
+  if (!group) group = "(i j)";
+  int first = vec_last(p->open).first;
+  if (first == TOK_INPUT || first == TOK_PARAM)
+    return scene_tell(s, D_E001, "unexpected `:` behind a group",
+        "a dimension has one label, `X[n:8]`; where it is read, a group splits it: `X[%s]`", group);
+  return scene_tell(s, D_E001, "unexpected `:` behind a group",
+      "leave the size out: that of %s is the product of its labels' sizes", group);
+}
+
 int rule_slice(const Scene *s) {
   if (s->t.kind != TOK_COLON || s->in != TOK_LB) return PASS;
+  if (s->last.kind == TOK_RP && s->p->at.shut.kind == TOK_LP && s->p->at.shut.at > vec_last(s->p->open).at)
+    return tell_group_sized(s);
   Scanner ahead = scan_quietly(s->p);
   int next = scan(&ahead).kind;
   bool whole = (s->last.kind == TOK_LB || s->last.kind == TOK_COMMA) && (next == TOK_COMMA || next == TOK_RB);

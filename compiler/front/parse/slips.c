@@ -289,7 +289,7 @@ static const char *glued_hint(const Parse *p, const char *s, int n) {
     return arena_printf(p->arena, "a power of ten stands behind `e`: `%.*se%.*s`", k, s, m - 1, rest + 1);
   if (m == 1 && (*rest == 'e' || *rest == 'E'))
     return arena_printf(p->arena, "the power of ten follows the `e`: `%.*se0`", k, s);
-  if ((m == 2 && memcmp(rest, "im", 2) == 0) || (m == 1 && real && (*rest == 'j' || *rest == 'i')))
+  if ((m == 2 && memcmp(rest, "im", 2) == 0) || (m == 1 && (*rest == 'j' || (real && *rest == 'i'))))
     return "there are no complex numbers: take two tensors";
   bool power = (memchr(s, 'e', (size_t)k) || memchr(s, 'E', (size_t)k)) && m > 1 && *rest == '.';
   if (power && strspn(rest + 1, "0123456789") == (size_t)(m - 1)) {

@@ -247,6 +247,51 @@ shows 'Y[r:3] : f64
    6.0  22.0  38.0'
 want 0 cmp saved.ein again.ein
 want 0 "$EIN" verify saved.ein --flags=-O0
+# A later loop may have the counter of an earlier one, whose states and stacks stay; the counter is then the later one's. A loop that is
+# typed again replaces itself.
+turns 0 'dim N = 3
+repeat k < N {
+  state x = 1
+  C[k] = x
+  next x = x + x
+}
+a = k + 100
+a
+repeat k < N - 1 {
+  state z = x
+  Y[k] = C[k] + z
+  next z = C[k] + z
+}
+C[i] * 10
+Y[i] + x
+a
+:undo
+a
+repeat k < N - 1 {
+  state z = x
+  next z = z + 1
+}
+repeat k < N + 1 {
+  state x = 1
+  C[k] = x
+  next x = x + 3
+}
+C
+z
+k' --target=eval
+silent
+answer 'a : i64 = 103
+[i:3] : i64
+  10  20  40
+[i:2] : i64
+  17  19
+a : i64 = 102
+a : i64 = 103
+C[k:4] : i64
+   1   4   7  10
+z : i64 = 15
+k : i64 = 2'
+
 # What a repeat leaves behind, and each result of a def, is an output by its own name.
 loop='repeat t < 3 {
   state x = 1

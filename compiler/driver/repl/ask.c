@@ -105,7 +105,8 @@ static void forget_replaced(Sheet *to, const Sheet *from, const Entries *e) {
     for (uint32_t k = 0; k < e->at[i]->n_names; k++) {
       Entry *old = sheet_find(from, e->at[i]->name[k], NULL);
       sheet_forget(to, e->at[i]->name[k]);
-      for (uint32_t j = 0; old && j < old->n_names; j++) sheet_forget(to, old->name[j]);
+      for (uint32_t j = 0; old && j < old->n_names; j++)
+        if (!sheet_shows(to, old, j)) sheet_forget(to, old->name[j]);
       for (uint32_t j = 0; old && j < old->n_bound; j++) sheet_forget(to, old->bound[j].dim);
     }
 }

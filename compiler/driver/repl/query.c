@@ -110,6 +110,7 @@ static void outputs_add(Query *q, const Texts *names) {
     bool is_open = (e->kind == STMT_INPUT || e->kind == STMT_PARAM) && (e->source || !e->has_default);
     if (!entry_is_tensor(e) || is_open) continue;
     for (uint32_t k = 0; k < e->n_names; k++) {
+      if (!sheet_shows(q->sheet, e, k)) continue;
       if (e->value[k].arena && !(q->anew && is_among(names, e->name[k]))) vec_push(q->s.arena, q->known, e->name[k]);
       else if (e->kind != STMT_REPEAT || is_asked(q, names, e->name[k])) vec_push(q->s.arena, q->wanted, e->name[k]);
     }

@@ -67,9 +67,12 @@ static bool defines(const Entry *e, const char *name) {
   return false;
 }
 
+/* A later loop may have the counter of an earlier one, as in a program: both stay. */
 static bool replaces(const Entry *by, const Entry *old) {
+  uint32_t loops = by->kind == STMT_REPEAT && old->kind == STMT_REPEAT;
   for (uint32_t i = 0; i < by->n_names; i++)
-    if (defines(old, by->name[i])) return true;
+    for (uint32_t k = i == 0 ? loops : 0; k < old->n_names; k++)
+      if (strcmp(by->name[i], old->name[k]) == 0) return true;
   /* the same words mean another file there */
   bool elsewhere = by->kind == STMT_USE && strcmp(by->folder, old->folder) != 0;
   return !by->n_names && !old->n_names && by->kind == old->kind && !elsewhere && strcmp(by->text, old->text) == 0;
@@ -122,7 +125,7 @@ Sheet *sheet_undo(Sheet *s) {
 }
 
 Entry *sheet_find(const Sheet *s, const char *name, uint32_t *which) {
-  for (uint32_t i = 0; i < s->n; i++)
+  for (uint32_t i = s->n; i-- > 0;)
     for (uint32_t k = 0; k < s->at[i]->n_names; k++)
       if (strcmp(s->at[i]->name[k], name) == 0) {
         if (which) *which = k;
@@ -130,6 +133,8 @@ Entry *sheet_find(const Sheet *s, const char *name, uint32_t *which) {
       }
   return NULL;
 }
+
+bool sheet_shows(const Sheet *s, const Entry *e, uint32_t k) { return sheet_find(s, e->name[k], NULL) == e; }
 
 /* ---- dependencies ---------------------------------------------------------------------------- */
 
@@ -170,13 +175,14 @@ static void dependents_visit(Sheet *s, const char *name, void (*own)(Entry *e), 
     const char *at = vec_pop(todo);
     for (uint32_t i = 0; i < s->n; i++) {
       Entry *e = s->at[i];
-      bool hit = defines(e, at);
+      bool hit = sheet_find(s, at, NULL) == e;
       for (uint32_t k = 0; k < e->n_used && !hit; k++)
         hit = strcmp(e->used[k].name, at) == 0 && used_entry(s, &e->used[k], NULL);
       if (!hit || entries_have(&seen, e)) continue;
       vec_push(a, seen, e);
       (defines(e, name) ? own : of)(e);
-      for (uint32_t k = 0; k < e->n_names; k++) vec_push(a, todo, e->name[k]);
+      for (uint32_t k = 0; k < e->n_names; k++)
+        if (sheet_shows(s, e, k)) vec_push(a, todo, e->name[k]);
     }
   }
   arena_free(a);
@@ -249,8 +255,21 @@ static void names_reach(Arena *a, Needed *n, const Texts *names) {
     }
 }
 
+/* Whether an earlier loop with the same counter is wanted, and not there: the counter is that of the last. */
+static bool waits_for_loop(const Needed *n, const Entry *e) {
+  if (e->kind != STMT_REPEAT) return false;
+  for (uint32_t i = 0; i < n->sheet->n && n->sheet->at[i] != e; i++) {
+    const Entry *before = n->sheet->at[i];
+    if (before->kind == STMT_REPEAT && strcmp(before->name[0], e->name[0]) == 0 && entries_have(&n->wanted, before) &&
+        !entries_have(&n->done, before))
+      return true;
+  }
+  return false;
+}
+
 /* Whether everything wanted that it uses is there already. */
 static bool is_ready(const Needed *n, const Entry *e) {
+  if (waits_for_loop(n, e)) return false;
   for (uint32_t k = 0; k < e->n_used; k++) {
     Entry *u = operand(n, &e->used[k]);
     if (u && entries_have(&n->wanted, u) && !entries_have(&n->done, u)) return false;

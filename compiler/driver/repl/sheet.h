@@ -21,8 +21,8 @@ typedef struct Used { const char *name; bool bare; } Used; /* bare: it may be a 
 typedef struct Bound { const char *dim; int64_t value; } Bound;
 
 typedef struct Entry Entry;
-struct Entry {               /* one statement, which defines one name; a `repeat` defines several, a `use` or an
-                              * `assert` none */
+struct Entry {               /* one statement, which defines one name; a `repeat` defines several, first its counter, a
+                              * `use` or an `assert` none */
   Arena *arena;
   uint32_t users;            /* sheets that contain it */
   StmtKind kind;
@@ -61,8 +61,9 @@ Sheet *sheet_with(Sheet *s, Entry *const *e, uint32_t n);
 Sheet *sheet_apart(Sheet *s); /* the same entries, with nothing before it */
 Sheet *sheet_over(Sheet *s, const Sheet *with); /* the entries of `with`, with s before it */
 Sheet *sheet_undo(Sheet *s); /* the one before it; NULL: there is none */
-/* The entry that defines a name, and which of its names it is; NULL: none does. */
+/* The entry that defines a name, and which of its names it is; NULL: none does. Of loops with one counter, the last. */
 Entry *sheet_find(const Sheet *s, const char *name, uint32_t *which);
+bool sheet_shows(const Sheet *s, const Entry *e, uint32_t k); /* whether its k-th name means this entry */
 /* Drops values computed from a name, or all computed values; and the outlines of what depends on it, or all. */
 void sheet_forget(Sheet *s, const char *name);
 void sheet_forget_all(Sheet *s);

@@ -43,6 +43,7 @@ typedef struct Contract {
   Map steps;                 /* old node to Steps */
   int64_t budget, proofs;
   int64_t sites;             /* minimise moves on that many sites; 1: minimise time on one */
+  VEC(const Expr *) checks;  /* what is tested of sizes before anything runs */
 } Contract;
 
 /* Whether the reducer distributes over the body, a product of `op`. */
@@ -61,7 +62,7 @@ Product *product_of(Contract *c, const EinNode *n, bool join, bool divides);
 /* Adds what is known of the counters of the repeats around a vertex. The caller provides turn, with room for all. */
 void facts_turns(Facts *f, const EinRegion *r, const Expr **turn);
 /* What is known at the product: the extents of these labels. The caller provides bound and turn, with room for all. */
-Facts product_facts(const Product *x, uint64_t labels, const Expr **bound, const Expr **turn);
+Facts product_facts(const Contract *c, const Product *x, uint64_t labels, const Expr **bound, const Expr **turn);
 double product_points(const Product *x, uint64_t labels);
 /* Whether each read in it is in range for all values of its labels, even where other labels have none. */
 bool factor_total(Contract *c, const Product *x, const Expr *factor);

@@ -4,6 +4,8 @@
  * steps. */
 #include "contract.h"
 
+enum { CHECKS_MOST = 16 };   /* so many facts at most for the prover, which takes 64 inequalities in all */
+
 /* ---- uses ------------------------------------------------------------------------------------ */
 
 static void use(Contract *c, const EinNode *n) {
@@ -86,6 +88,7 @@ EinGraph *graph_contract_on(Arena *a, const EinGraph *g, PassNotes *notes, int64
   c.steps = map_new(a);
   c.budget = 10000000 + 1000 * (int64_t)g->n_nodes;
   c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
+  for (uint32_t i = 0; i < g->checks.len && i < CHECKS_MOST; i++) vec_push(c.scratch, c.checks, g->checks.at[i].cond);
   uses_of_region(&c, g->top, &all);
   for (uint32_t i = 0; i < g->outputs.len; i++) use(&c, g->outputs.at[i].node);
   for (uint32_t i = 0; i < g->asserts.len; i++) use(&c, g->asserts.at[i].node);

@@ -203,8 +203,8 @@ void facts_turns(Facts *f, const EinRegion *r, const Expr **turn) {
   }
 }
 
-Facts product_facts(const Product *x, uint64_t labels, const Expr **bound, const Expr **turn) {
-  Facts f = {.label = bound, .n_label = x->bound.len};
+Facts product_facts(const Contract *c, const Product *x, uint64_t labels, const Expr **bound, const Expr **turn) {
+  Facts f = {.label = bound, .n_label = x->bound.len, .hold = c->checks.at, .n_hold = c->checks.len};
   for (uint32_t k = 0; k < x->bound.len; k++) bound[k] = labels >> k & 1 ? x->bound.at[k] : NULL;
   facts_turns(&f, x->root->region, turn);
   return f;
@@ -214,7 +214,7 @@ static bool in_range(Contract *c, const Product *x, const Expr *read, uint64_t l
   Exprs *p = c->b.old->exprs;
   const EinNode *n = x->input.at[read->i];
   const Expr *bound[ORDER_LABELS], *turn[GRAPH_DEPTH + 1];
-  Facts f = product_facts(x, labels, bound, turn);
+  Facts f = product_facts(c, x, labels, bound, turn);
   for (uint32_t k = 0; k < read->n; k++) {
     const Expr *e = read->arg[k];
     if (e->has & HAS_READ) return false;

@@ -14,7 +14,7 @@ static uint64_t all_labels(const Product *x) {
 static bool may_end(Contract *c, const Product *x) {
   const Expr *bound[ORDER_LABELS], *turn[GRAPH_DEPTH + 1];
   bool inner[ORDER_LABELS];
-  Facts f = product_facts(x, UINT64_MAX, bound, turn);
+  Facts f = product_facts(c, x, UINT64_MAX, bound, turn);
   if (!dtype_is_float(x->root->sum->acc) && x->reads_anywhere) return true;
   if ((c->proofs -= 2) < 0) return false;
   for (uint32_t k = 0; k < x->bound.len; k++) inner[k] = !(x->out >> k & 1);
@@ -249,7 +249,7 @@ static const Expr *some_early(Emit *e, uint64_t late) {
   Exprs *p = e->c->b.g->exprs;
   const Expr *bound[ORDER_LABELS], *turn[GRAPH_DEPTH + 1], *all = NULL;
   if (!dtype_is_float(x->root->sum->acc)) return NULL;
-  Facts f = product_facts(x, x->out | late, bound, turn); /* if these have no point, nothing can be wrong */
+  Facts f = product_facts(e->c, x, x->out | late, bound, turn); /* if these have no point, nothing can be wrong */
   for (uint32_t k = 0; k < x->bound.len; k++) {
     if ((x->out | late) >> k & 1 || x->bound.at[k]->kind == EX_INT) continue;
     const Expr *some = expr_op2(p, OP_GE, x->bound.at[k], expr_int(p, DT_I64, 1));

@@ -292,6 +292,27 @@ C[k:4] : i64
 z : i64 = 15
 k : i64 = 2'
 
+# An assert about a size or an input without a value waits for it.
+turns 1 'dim K, N
+assert K <= N, "more groups than points"
+input X[n:N] : f64
+assert all[n] (X[n] < 10), "X is small"
+X = load("[1, 2, 3]")
+dim K = 3
+c[k:K] = X[k+0]
+c
+dim K = 4
+c' --target=eval
+answer 'c[k:3] : f64
+  1.0  2.0  3.0'
+says 'more groups than points'
+turns 1 'dim N
+input X[n:N] : f64
+assert all[n] (X[n] < 10), "X is small"
+X = load("[1, 20]")
+X[n] + 1' --target=eval
+says 'X is small'
+
 # What a repeat leaves behind, and each result of a def, is an output by its own name.
 loop='repeat t < 3 {
   state x = 1

@@ -139,7 +139,7 @@ static Leave define(Prompt *p, Query *q, const AstStmt *st, uint32_t line) {
   q->sheet = sheet_with(old, e.at, e.len);
   for (uint32_t i = 0; i < e.len; i++)
     for (uint32_t k = 0; k < e.at[i]->n_names; k++) sheet_forget_outlines(q->sheet, e.at[i]->name[k]);
-  q->patient = p->loading != NULL;
+  q->patient = p->loading || st->kind == STMT_ASSERT;
   Leave l = definition_try(q, st, &e);
   if (l) return (void)sheet_undo(q->sheet), q->sheet = old, l;
   p->sheet = q->sheet;

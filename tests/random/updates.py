@@ -146,6 +146,16 @@ class Maker:
         value = f"{t.read()} - sum[{over}] {self.tensors[-1].read()} * {b.read()}"
         return lines + [f"  next {t.read()} = {self.number(value)}"]
 
+    def slice_of(self, labels):
+        """A row, or a diagonal, which moves with the turns."""
+        r = self.r
+        label = r.choice(labels)
+        others = [other for other in labels if other != label]
+        if not others or r.random() < 0.4:
+            return f"{label} == t % {self.size[label]}"
+        sign, other, step = r.choice("+-"), r.choice(others), r.choice(["", "", "2 * "])
+        return f"{label} {sign} {step}{other} == {r.choice(['t', '3 * t + 2', '1 - t'])}"
+
     def next_of(self, t):
         r = self.r
         to = self.bounded(r.choice([f"{t.read()} - {self.value(t.labels)}", f"{t.read()} + {self.value(t.labels)}",
@@ -163,8 +173,7 @@ class Maker:
             if r.random() < 0.5:
                 to = f"{t.read()} - sum[{','.join(over)}] {made.read()} * {u.read()}"
         if r.random() < 0.2:
-            label = r.choice(t.labels)
-            to = f"if {label} == t % {self.size[label]} then {to} else {t.read()}"
+            to = f"if {self.slice_of(t.labels)} then {to} else {t.read()}"
         return f"  next {t.read()} = {self.number(to)}"
 
     def program(self):

@@ -268,6 +268,9 @@ static const Row rows[] = {
     {"a difference from a product has a sign", finish_fuse,
         "  loops i\n  for i < $N {\n    Y[i] = (X[i, 2] - (X[i, 0] * X[i, 1]))\n  }\n",
         "  loops i\n  for i < $N {\n    Y[i] = fma(neg(X[i, 0]), X[i, 1], X[i, 2])\n  }\n"},
+    {"a factor that moves along the lanes has the sign", finish_fuse,
+        "  loops i j\n  for i < $N {\n    for j < 8 vector {\n      Y[j] = (X[i, 2] - (X[i, 0] * X[i, j]))\n    }\n  }\n",
+        "  loops i j\n  for i < $N {\n    for j < 8 vector {\n      Y[j] = fma(X[i, 0], neg(X[i, j]), X[i, 2])\n    }\n  }\n"},
     {"integers are not fused", finish_fuse, "  loops i\n  for i < $N {\n    Y[i] = f32(((t[i] * 2) + 1))\n  }\n", NULL},
 };
 

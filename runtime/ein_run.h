@@ -17,8 +17,8 @@
 #if defined(EIN_CUDA)
 #include "cuda/device.h"
 #elif defined(EIN_STATIC) && defined(__GNUC__) && !defined(__clang__)
-/* These passes would spill a tile's sums from registers (seen with 12.2). */
-#pragma GCC optimize("no-loop-unroll-and-jam", "no-tree-loop-distribute-patterns")
+/* These passes would spill a tile's sums from registers (seen with 12.2; the last one runs on AArch64). */
+#pragma GCC optimize("no-loop-unroll-and-jam", "no-tree-loop-distribute-patterns", "no-schedule-insns")
 #endif
 
 #include "math/ein_ops.h"

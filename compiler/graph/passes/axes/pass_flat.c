@@ -4,6 +4,7 @@
  *     F[n,(y x)] = X[n,y,x]                  F[n,y,x] = X[n,y,x]
  *     Y[n] = max[p] F[n,p]                   Y[n] = max[y,x] F[n,y,x]
  *     Z[n,b,a] = F[n,(a b)]                  Z[n,b,a] = F[n,a,b]
+ *     V[n,b] = F[n,3+5*b]    of x:5          V[n,b] = F[n,b,3]
  *
  * Then F may be a mere copy, or join the loops of its readers; a kernel joins labels that lie side by side
  * (schedule/merge.c), so nothing is lost by having more of them. A reader's result has a group of labels in place of
@@ -68,29 +69,49 @@ static bool is_grouped(const Flat *c, const EinNode *n) {
   return grouped && labels <= LABELS_MOST;
 }
 
-/* Whether the index is the number of a point of the group by labels of the same extents: 32*a + b. label: receives
- * them. */
-static bool is_number(Exprs *p, const Expr *const *bound, uint32_t labels, const Expr *e, const Group *all,
-                      uint32_t *label) {
-  const Expr *sum = expr_int(p, DT_I64, 0);
-  int64_t step = 1, slope;
-  if (e->kind != EX_OP || e->has & HAS_READ) return false;
-  for (uint32_t i = all->n; i-- > 0; step *= all->bound[i]->i) {
-    uint32_t l = 0;
-    if (all->bound[i]->kind != EX_INT || all->bound[i]->i < 1 || step > INT32_MAX) return false;
-    for (; l < labels; l++)
-      if (expr_has_label(e, l) && bound[l] == all->bound[i] && expr_slope(e, l, &slope) && slope == step) break;
-    if (l == labels) return false;
-    label[i] = l;
-    sum = expr_op2(p, OP_ADD, sum, expr_op2(p, OP_MUL, expr_int(p, DT_I64, step), expr_label(p, l)));
+/* Takes the last digit, in base n, off an index that is a sum of multiples of labels: e is n * *e + *digit then. */
+static bool digit_take(Exprs *p, const Expr *const *bound, uint32_t labels, int64_t n, const Expr **e,
+                       const Expr **digit) {
+  const Expr *rest = expr_int(p, DT_I64, 0), *last = rest, *none[LABELS_MOST];
+  int64_t slope, high = 0, low;
+  for (uint32_t l = 0; l < labels; l++) {
+    none[l] = expr_int(p, DT_I64, 0);
+    if (!expr_has_label(*e, l)) continue;
+    if (!expr_slope(*e, l, &slope) || slope < 1 || slope > INT32_MAX || bound[l]->kind != EX_INT) return false;
+    if (bound[l]->i < 1 || bound[l]->i > INT32_MAX) return false;
+    bool whole = slope % n == 0;
+    const Expr **to = whole ? &rest : &last, *step = expr_int(p, DT_I64, whole ? slope / n : slope);
+    *to = expr_op2(p, OP_ADD, *to, expr_op2(p, OP_MUL, step, expr_label(p, l)));
+    if (!whole && (high += slope * (bound[l]->i - 1)) >= n) return false;
   }
-  return expr_same_value(p, e, sum);
+  const Expr *start = expr_normal(p, expr_relabel(p, *e, labels, none));
+  if (start->kind != EX_INT || start->i < 0 || (low = start->i % n) + high >= n) return false;
+  *digit = expr_normal(p, expr_op2(p, OP_ADD, last, expr_int(p, DT_I64, low)));
+  *e = expr_normal(p, expr_op2(p, OP_ADD, rest, expr_int(p, DT_I64, start->i / n)));
+  return true;
+}
+
+/* Whether the index goes through the group digit by digit: 32*a + b, or 64*(2*y + p) + 2*x + q. at: receives the
+ * digits, which are in range. */
+static bool is_number(Exprs *p, const Expr *const *bound, uint32_t labels, const Expr *e, const Group *all,
+                      const Expr **at) {
+  const Expr *rest = e, *sum = expr_int(p, DT_I64, 0);
+  if ((e->kind != EX_OP && e->kind != EX_INT) || e->has & (HAS_READ | HAS_TURN | HAS_DIM)) return false;
+  if (labels > LABELS_MOST) return false;
+  for (uint32_t i = all->n; i-- > 0;) {
+    if (all->bound[i]->kind != EX_INT || all->bound[i]->i < 1 || all->bound[i]->i > INT32_MAX) return false;
+    if (!digit_take(p, bound, labels, all->bound[i]->i, &rest, &at[i])) return false;
+  }
+  for (uint32_t i = 0; i < all->n; i++)
+    sum = expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, sum, all->bound[i]), at[i]);
+  return expr_is_int(rest, 0) && expr_same_value(p, e, sum);
 }
 
 /* Has the label of n stand for the group of an axis of `of` that it reads; false: it cannot. */
 static bool label_take(Flat *c, const EinNode *n, const Expr *e, const EinNode *of, const Group *all, uint32_t axis) {
-  uint32_t labels = n->sum->n_out + n->sum->n_red, own_of[PARTS_MOST];
-  if (!n->sum->by && is_number(c->b.old->exprs, n->bound, labels, e, all, own_of)) return true;
+  uint32_t labels = n->sum->n_out + n->sum->n_red;
+  const Expr *digit[PARTS_MOST];
+  if (!n->sum->by && is_number(c->b.old->exprs, n->bound, labels, e, all, digit)) return true;
   if (e->kind != EX_LABEL || n->bound[e->i] != of->dim[axis] || n->sum->by) return false;
   if (red_is_arg(n->sum) && e->i >= n->sum->n_out) return false;
   if (!c->group[n->id]) c->group[n->id] = NEW_ARRAY(c->scratch, Group *, labels + 1);
@@ -184,13 +205,14 @@ static const Expr *leaf_apart(void *env, Exprs *p, const Expr *leaf) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < leaf->n; k++) {
     Group all;
-    uint32_t l = 0, label[PARTS_MOST], old = d->of->sum->n_out + d->of->sum->n_red;
+    const Expr *digit[PARTS_MOST];
+    uint32_t l = 0, old = d->of->sum->n_out + d->of->sum->n_red;
     axis_group(d->c, of, k, &all);
     while (all.n > 1 && l < old && d->to[l] != leaf->arg[k]) l++;
     bool number = all.n > 1 && l == old;
-    if (number && !is_number(p, d->bound, d->labels, leaf->arg[k], &all, label)) bug("flat: an index is no number");
+    if (number && !is_number(p, d->bound, d->labels, leaf->arg[k], &all, digit)) bug("flat: an index is no number");
     for (uint32_t i = 0; i < all.n; i++)
-      arg[n++] = all.n == 1 ? leaf->arg[k] : expr_label(p, number ? label[i] : d->first[l] + i);
+      arg[n++] = all.n == 1 ? leaf->arg[k] : number ? digit[i] : expr_label(p, d->first[l] + i);
   }
   return expr_read(p, (DType)leaf->dtype, leaf->i, n, arg);
 }

@@ -79,6 +79,13 @@ static const Row rows[] = {
         "      for j < $N from 3 {\n        let a = X[i, 0]\n        Y[j] = X[(j - 2), i]\n      }\n    } else {\n"
         "      for j_2 < $N {\n        let a_2 = X[i, 0]\n"
         "        Y[j_2] = a_2[]\n      }\n    }\n  }\n"},
+    {"in a short loop too", finish_border,
+        "  loops i j\n  for i < $N {\n    for j < 16 vector {\n"
+        "      Y[j] = (select((0 < i), X[(i - 1), j], 1.0:f32) + select(((i + 1) < $N), X[(i + 1), j], 1.0:f32))\n    }\n  }\n",
+        "  loops i j j_2\n  for i < $N {\n    if (((i + 1) < $N) and (0 < i)) {\n      for j < 16 vector {\n"
+        "        Y[j] = (X[(i - 1), j] + X[(i + 1), j])\n      }\n    } else {\n      for j_2 < 16 vector {\n"
+        "        Y[j_2] = (select((0 < i), X[(i - 1), j_2], 1.0:f32) + select(((i + 1) < $N), X[(i + 1), j_2], 1.0:f32))\n"
+        "      }\n    }\n  }\n"},
     {"short loops, data, a quotient, and values that are there in any case stay as they are", finish_border,
         "  register a : f32 []\n  loops i j k l m\n  for i < $N {\n    for j < 64 vector {\n"
         "      Y[j] = select((0 < j), X[i, (j - 1)], 1.0:f32)\n    }\n"

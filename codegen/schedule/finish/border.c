@@ -262,7 +262,7 @@ static void names_drop(Border *b, LoopStmt *s) {
 static bool loop_look(Border *b, LoopStmt *s) {
   if (!is_innermost(s)) return false;
   names_drop(b, s);
-  if (s->body.len > BODY_MOST || is_short(b, s)) return false;
+  if (s->body.len > BODY_MOST) return false;
   b->stored = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
   for (uint32_t i = 0; i < s->body.len; i++) b->stored[s->body.at[i]->place] |= s->body.at[i]->kind != LOOP_FETCH;
   Finder f = {b, expr_nodes(b->arena, NULL, HAS_READ)};
@@ -274,7 +274,8 @@ static bool loop_look(Border *b, LoopStmt *s) {
   for (uint32_t i = 0; i < b->asked.len; i++) condition_take(b, b->asked.at[i]);
   f.nodes = expr_nodes(b->arena, NULL, HAS_LABEL);
   loop_exprs(&s->body, wraps_find, &f);
-  return b->any && (b->fixed || b->low || b->high);
+  bool cut = b->low || b->high;
+  return b->any && (cut ? !is_short(b, s) : b->fixed != NULL);
 }
 
 /* ---- copies of the loop ---------------------------------------------------------------------------------- */

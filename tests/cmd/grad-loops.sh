@@ -90,7 +90,8 @@ want 0 "$EIN" build pages.ein --stop=loop -D S=500
 shows ': f64 [500, 500] written'
 
 # An update of a state by such sums touches only the rows of points, to the same bits: what is 0 is left out where x - 0 and x + -0 are x
-# for -0 as well. It touches all where that is not so, where most rows have a point, and where a size is unknown.
+# for -0 as well. It touches all where that is not so, where most rows have a point, and where a size is unknown. A rate that is not
+# known before the run is asked: where it is 0, negative, infinite or NaN, all rows are touched.
 cat >update.ein <<'END'
 dim V = 300, A = 83, N = 9, T = 3, K = 5, H = 2
 input C[t:T,n:N] : i64 = (t * 7 + n * n * 37) % V
@@ -99,19 +100,33 @@ input D[t:T,n:N,a:A] : f32 = (n + a * t) % 5 - 2
 input E0[v:V,a:A] : f32 = if v % 3 == 0 then -0.0 else v - a
 input F0[v:V,k:K,a:A] : f64 = if v % 3 == 0 then -0.0 else v - a
 input G0[h:H,v:V,a:A] : f32 = if v % 3 == 0 then -0.0 else v + h
+input R[t:T] : f32 = 0.5
+input Z[t:T] : f32 = if t == 0 then 0.5 else if t == 1 then 0 else -0.25
+input I[t:T] : f32 = if t == 0 then 0.5 else if t == 1 then inf else inf - inf
 repeat t < T {
   state E[v:V,a:A] : f32 = E0[v,a]
   state M[v:V,a:A] : f32 = E0[v,a]
   state F[v:V,k:K,a:A] : f64 = F0[v,k,a]
   state G[h:H,v:V,a:A] : f32 = G0[h,v,a]
   state L[v:V,a:A] : f32 = E0[v,a]
+  state r : f32 = 0.5
+  state O[v:V,a:A] : f32 = E0[v,a]
+  state P[v:V,a:A] : f32 = E0[v,a]
+  state Q[v:V,a:A] : f32 = E0[v,a]
+  state W[v:V,k:K,a:A] : f64 = F0[v,k,a]
+  next r = r * 0.5
+  next O[v,a] = O[v,a] - 0.5 * r * sum[n where C[t,n] + 2 == v] D[t,n,a]
+  next P[v,a] = P[v,a] - Z[t] * (sum[n where C[t,n] + 3 == v] D[t,n,a]) / (1 + t)
+  next Q[v,a] = Q[v,a] - I[t] * sum[n where C[t,n] + 4 == v] D[t,n,a]
+  next W[v,k,a] = W[v,k,a] - R[t] * sum[n where C[t,n] == v and B[t,n] == k and D[t,n,0] > 0] f64(D[t,n,a])
   next E[v,a] = E[v,a] - 0.5 * sum[n where C[t,n] == v] D[t,n,a]
   next M[v,a] = M[v,a] + 0.5 * sum[n where C[t,n] + 1 == v] D[t,n,a]
   next F[v,k,a] = F[v,k,a] - 2 * sum[n where C[t,n] == v and B[t,n] == k and D[t,n,0] > 0] f64(D[t,n,a]) * F[v,k,a]
   next G[h,v,a] = G[h,v,a] - sum[u:T,n where (C[u,n] + h * 5) % V == v and u <= t] D[u,n,a]
   next L[v,a] = (sum[n where C[t,n] + n * 90 - 40 == v] D[t,n,a]) * -0.25 + L[v,a]
 }
-output E, M, F, G, L
+output E, M, F, G, L, O, P, W, r
+output q[v,a] = if Q[v,a] == Q[v,a] then Q[v,a] else 7 # one NaN may have other bits than another
 END
 touched() { # STATE WORD...: its kernel leaves the rows of no point alone, if WORD is "few"
   state=$1 few=$2
@@ -120,7 +135,7 @@ touched() { # STATE WORD...: its kernel leaves the rows of no point alone, if WO
   sed -n "/note \"next $state\[/,/^ *dense/p" out | grep -q "no others are touched" && met=few || met=all
   [ "$met" = "$few" ] || wrong "next $state touches $met rows: $line"
 }
-for state in E L; do touched $state few; done
+for state in E L O P Q W; do touched $state few; done
 touched M all
 touched E all -D V=30
 want 0 "$EIN" run update.ein -o all=eval/

@@ -18,7 +18,8 @@ enum {
   PARTS = 8,                 /* rows of results are cut for so many threads, */
   PART_LEAST = 256,          /*   into parts of at least so many bytes */
   FEW = 4,                   /* outputs for each point, at least, where only those of points are touched */
-  UPDATE_DEPTH = 8           /* of an update's expression */
+  UPDATE_DEPTH = 8,          /* of an update's expression */
+  RATES_MOST = 4             /* of its factors that are not known before the program runs */
 };
 
 typedef struct Scatter {
@@ -35,6 +36,9 @@ typedef struct Scatter {
   bool in_place;             /* sums are made where the result lies */
   bool few;                  /* outputs without a point are left alone: there is a sum for each point, of which the */
   uint32_t whose;            /*   last of an output has its sum; by output: that point */
+  uint32_t n_rate;           /* this holds only if such factors are positive and finite: */
+  const Expr *rate[RATES_MOST]; /* the expressions of the stage that continues, and */
+  const Expr *only;          /*   the condition, once it is computed; else all outputs are made. NULL: there are none */
   uint32_t place;            /* position of each output's value, for argmax and argmin; -1: none */
 } Scatter;
 
@@ -87,26 +91,54 @@ static int64_t part_lanes(const StagePlan *p, uint32_t label) {
   return p->exact[label] && p->size[label] < n ? p->size[label] : n;
 }
 
-/* The expression of the stage that continues, where nothing is summed. */
-static const Expr *of_nothing(const Scatter *c, const Expr *e, uint32_t depth) {
+/* The stage that continues from the sums, and what its expressions are at the current point. */
+static Env next_env(const Scatter *c) {
+  return (Env){.s = c->s, .stage = &c->s->task->stages.at[c->s->follow.then], .label = c->e->label};
+}
+
+/* Takes a factor that is the same for all outputs and known before the points are walked over, such as a rate that is a
+ * state. 0 times it is 0 if it is positive and finite. */
+static bool rate_take(Scatter *c, const Expr *e) {
   Sched *s = c->s;
-  const TaskStage *next = &s->task->stages.at[s->follow.then];
-  if (e->kind == EX_READ && next->slot[e->i].kept) return red_identity(s, c->p->stage->sum);
+  Env next = next_env(c);
+  uint32_t to = buffer_seen(s, (uint32_t)next.stage->buffer)->id;
+  if (e->kind == EX_REAL || e->labels || e->has & HAS_CALL || c->n_rate == RATES_MOST || !ex_is_safe(&next, e))
+    return false;
+  ExprNodes nodes = expr_nodes(s->arena, e, HAS_READ);
+  for (const Expr *x; (x = expr_node(&nodes));) {
+    if (x->kind != EX_READ) continue;
+    TaskSlot slot = next.stage->slot[x->i];
+    if (slot.kept || buffer_seen(s, slot.index)->id == to) return false;
+  }
+  c->rate[c->n_rate++] = e;
+  return true;
+}
+
+static bool is_zero(const Expr *e, bool minus) {
+  return e->kind == EX_REAL && e->f == 0 && (signbit(e->f) != 0) == minus;
+}
+
+/* The expression of the stage that continues, where nothing is summed. */
+static const Expr *of_nothing(Scatter *c, const Expr *e, uint32_t depth) {
+  Exprs *x = c->s->x;
+  const TaskStage *next = &c->s->task->stages.at[c->s->follow.then];
+  if (e->kind == EX_READ && next->slot[e->i].kept) return red_identity(c->s, c->p->stage->sum);
+  if (is_op(e, OP_CAST) && depth) return expr_cast(x, (DType)e->dtype, of_nothing(c, e->arg[0], depth - 1));
   if (e->kind != EX_OP || e->op == OP_EXTERN || e->n != 2 || !depth) return e;
   const Expr *arg[2] = {of_nothing(c, e->arg[0], depth - 1), of_nothing(c, e->arg[1], depth - 1)};
-  if (e->op == OP_MUL && arg[0]->kind == EX_REAL && arg[1]->kind == EX_REAL)
-    return expr_real(s->x, (DType)e->dtype, arg[0]->f * arg[1]->f);
-  for (uint32_t k = 0; k < 2; k++) {
-    const Expr *zero = arg[k]; /* what may be left out: x - 0, x + -0, -0 + x */
-    bool is = zero->kind == EX_REAL && zero->f == 0, minus = is && signbit(zero->f);
-    if (is && ((k && e->op == OP_SUB && !minus) || (e->op == OP_ADD && minus))) return arg[1 - k];
-  }
-  return expr_with(s->x, e, arg);
+  bool scales = e->op == OP_MUL || e->op == OP_DIV;
+  if (scales && arg[0]->kind == EX_REAL && arg[1]->kind == EX_REAL)
+    return expr_real(x, (DType)e->dtype, e->op == OP_MUL ? arg[0]->f * arg[1]->f : arg[0]->f / arg[1]->f);
+  if (scales && is_zero(arg[0], false) && rate_take(c, arg[1])) return arg[0];
+  if (e->op == OP_MUL && is_zero(arg[1], false) && rate_take(c, arg[0])) return arg[1];
+  for (uint32_t k = 0; k < 2; k++) /* what may be left out: x - 0, x + -0, -0 + x */
+    if (e->op == OP_ADD ? is_zero(arg[k], true) : k && e->op == OP_SUB && is_zero(arg[k], false)) return arg[1 - k];
+  return expr_with(x, e, arg);
 }
 
 /* Whether the sums only update a state, each element by its own sum, and one of nothing leaves the element as it is, to
  * the bit: -0 too, so `E - 0.1 * sum` does and `E + 0.1 * sum` does not. And whether most elements have no point. */
-static bool is_few(const Scatter *c) {
+static bool is_few(Scatter *c) {
   const Sched *s = c->s;
   const StagePlan *p = c->p;
   double points = FEW, outputs = 1;
@@ -271,11 +303,60 @@ static const Expr *whose(Scatter *c, const Expr *const *at) {
   return named(c->s, NULL, "whose", expr_cast(c->s->x, DT_I64, place_read(c->s, c->whose, c->n, at)));
 }
 
+/* Opens loops over the outputs, the innermost of this kind. */
+static void outputs_open(Scatter *c, const Expr **at, LoopBind innermost) {
+  Sched *s = c->s;
+  for (uint32_t k = 0; k < c->n; k++) {
+    uint32_t v = var_new(s, c->p->stage->label[c->b[k]], "b");
+    LoopBind bind = k + 1 < c->n ? BIND_SEQ : innermost;
+    into(s, &for_add(s, v, ex_int(s, 0), c->p->stage->bound[c->b[k]], 1, bind)->body);
+    at[k] = c->e->label[c->b[k]] = var_read(s, v);
+  }
+}
+
+/* Computes whether outputs without a point stay as they are, and if not so, says of all that they have none. */
+static void only_begin(Scatter *c) {
+  Sched *s = c->s;
+  Env next = next_env(c);
+  const Expr *at[PINS_MOST + 1], *all = NULL;
+  LoopBody *was = s->body;
+  for (uint32_t k = 0; k < c->n_rate; k++) {
+    const Expr *e = ex_shared(s, ex_of(&next, c->rate[k]));
+    DType t = (DType)e->dtype;
+    all = expr_and(s->x, all, expr_op2(s->x, OP_LT, expr_real(s->x, t, 0), e));
+    all = expr_and(s->x, all, expr_op2(s->x, OP_LT, e, expr_real(s->x, t, (double)INFINITY)));
+  }
+  if (!all) return;
+  uint32_t only = place_own(s, NULL, "only", DT_BOOL, 0, NULL);
+  let_add(s, only, all);
+  c->only = scalar_read(s, only);
+  into(s, &if_add(s, expr_op1(s->x, OP_NOT, c->only))->body);
+  outputs_open(c, at, BIND_VECTOR);
+  store_add(s, c->whose, c->n, at, expr_int(s->x, DT_I32, -1));
+  into(s, was);
+}
+
+/* Stores the outputs without a point, if they do not stay as they are. */
+static void only_end(Scatter *c) {
+  Sched *s = c->s;
+  const TaskStage *st = c->p->stage;
+  const Expr *at[PINS_MOST + 1];
+  LoopBody *was = s->body;
+  if (!c->only) return;
+  into(s, &if_add(s, expr_op1(s->x, OP_NOT, c->only))->body);
+  outputs_open(c, at, BIND_SEQ);
+  into(s, &if_add(s, expr_op2(s->x, OP_LT, whose(c, at), ex_int(s, 0)))->body);
+  lanes_open(c, at);
+  result_store(s, st, c->e, expr_cast(s->x, st->sum->dtype, red_identity(s, st->sum)));
+  into(s, was);
+}
+
 /* Before sums of few outputs: says whose sum each is, and sets all to their initial value. Outputs without a point are
  * not looked at. */
 static void few_begin(Scatter *c, uint32_t acc) {
   Sched *s = c->s;
   const Expr *at[PINS_MOST + 1], *to[2], *points = ex_int(s, points_count(c));
+  only_begin(c);
   LoopBody *was = points_open(c);
   pins_open(c, at, false);
   store_add(s, c->whose, c->n, at, expr_cast(s->x, DT_I32, red_position(s, c->p, c->e)));
@@ -301,6 +382,7 @@ static void few_end(Scatter *c, uint32_t acc) {
   to[1] = at[c->n];
   result_store(s, st, c->e, expr_cast(s->x, st->sum->dtype, place_read(s, acc, 2, to)));
   into(s, was);
+  only_end(c);
 }
 
 /* Adds each point to its output, if there is one. Long float sums need no lanes here: each output gets only a part of
@@ -338,12 +420,7 @@ static void sums_walk(Scatter *c, uint32_t acc, bool begin) {
   bool arg = red_is_arg(st->sum);
   const Expr *at[PINS_MOST + 1];
   LoopBody *was = s->body;
-  for (uint32_t k = 0; k < c->n; k++) {
-    uint32_t v = var_new(s, st->label[c->b[k]], "b");
-    LoopBind bind = k + 1 < c->n || c->lanes ? BIND_SEQ : BIND_VECTOR;
-    into(s, &for_add(s, v, ex_int(s, 0), st->bound[c->b[k]], 1, bind)->body);
-    at[k] = c->e->label[c->b[k]] = var_read(s, v);
-  }
+  outputs_open(c, at, c->lanes ? BIND_SEQ : BIND_VECTOR);
   lanes_open(c, at);
   if (!begin && st->sum->domain) into(s, &if_add(s, ex_shared(s, ex_of(c->e, st->sum->domain)))->body);
   if (begin) store_add(s, acc, c->n + c->lanes, at, red_identity(s, st->sum));
@@ -358,7 +435,7 @@ static void how_scatter(const Scatter *c) {
   for (uint32_t k = 0; k < c->n; k++) buf_printf(&b, "%s%s", k ? " and " : "", how_label(st, c->b[k]));
   if (c->lanes) buf_printf(&b, ", %lld %s together", (long long)c->width, how_label(st, c->b[c->n]));
   if (c->in_place) buf_printf(&b, ", where the result lies");
-  if (c->few) buf_printf(&b, ", and no others are touched");
+  if (c->few) buf_printf(&b, ", and no others are touched%s", c->n_rate ? " if the rate is positive" : "");
   how_add(c->s, st, "one walk over the points, each put to its %s", b.s);
 }
 

@@ -16,6 +16,9 @@
  * they fail, if these are few too. A mask is always finite, and so are integers. Factors are looked at one by one: an
  * intermediate product may overflow in one order and not in another (language.md).
  *
+ * Of groups (sum[n] (if k[n] == b then 1 else 0) * X[n,d]) the results are looked at instead, because a sum with a NaN or
+ * an infinity is not finite, and beside them the values that are in no group.
+ *
  * What the predicates then select is up to the other passes: a gather, sums by groups, a running sum, a band. */
 #include <math.h>
 
@@ -258,6 +261,9 @@ typedef struct Emit {
   Masks *c;
   EinRegion *region;
   VEC(EinNode *) slot;       /* the vertex's, then those made here */
+  uint64_t groups;           /* the label of groups, whose results are looked at; 0: the factors are */
+  const Expr *beside;        /*   where a point is in none of them */
+  const Expr *value;         /* a result where all that it reduces is finite */
 } Emit;
 
 /* A vertex with these of the labels, some of them reduced; returns a read of it. */
@@ -288,17 +294,54 @@ static const Expr *part_make(Emit *e, EinSum s, uint64_t out, uint64_t red, cons
   return expr_read(g->exprs, made->dtype, e->slot.len - 1, n_out, own);
 }
 
-/* 0 unless some value of the factor is not finite. The label of the results' rows is reduced too: so it is asked once
- * for a row. */
-static const Expr *finite_make(Emit *e, uint32_t factor, uint32_t at) {
-  Masks *c = e->c;
-  const Expr *unlike = c->unlike[factor];
-  uint32_t n_out = c->n->sum->n_out;
-  uint64_t red = red_of(c) | (n_out ? UINT64_C(1) << (n_out - 1) : 0);
-  if (!(unlike->labels & red)) return unlike;
-  EinSum s = sum_of(c, NULL, unlike);
+/* The label of the results' rows is reduced too, so that a factor is asked once for a row. */
+static uint64_t row_of(const Masks *c) {
+  return c->n->sum->n_out ? UINT64_C(1) << (c->n->sum->n_out - 1) : 0;
+}
+
+/* The sum of this where some condition holds (NULL: everywhere), over the labels in red. */
+static const Expr *unlike_make(
+    Emit *e, const Expr *unlike, const Expr *where, uint64_t red, const char *word, uint32_t at) {
+  uint64_t labels = unlike->labels | (where ? where->labels : 0);
+  if (!(labels & red)) return unlike;
+  EinSum s = sum_of(e->c, where, unlike);
   s.acc = s.dtype = (DType)unlike->dtype;
-  return part_make(e, s, unlike->labels & ~red, unlike->labels & red, "finite", at);
+  return part_make(e, s, labels & ~red, labels & red, word, at);
+}
+
+/* Whether the results are sums of groups of the only factor's values, `k[n] == b`, where b counts all groups. */
+static void groups_find(Emit *e) {
+  const Masks *c = e->c;
+  Exprs *p = c->b.old->exprs;
+  const Expr *where = expr_and(p, c->m.sum.where, c->m.where);
+  uint32_t factor = c->test[0].factor;
+  uint64_t in = c->unlike[factor]->labels, others = out_of(c) & ~in;
+  for (uint32_t i = 0; i < c->m.n_factor; i++)
+    if (c->unlike[i] && i != factor) return;
+  if (red_of(c) & ~in || !others || others & (others - 1) || !is_op(where, OP_EQ)) return;
+  for (uint32_t k = 0; k < 2 && where->arg[0]->dtype == DT_I64; k++) {
+    const Expr *group = where->arg[k], *label = where->arg[1 - k];
+    if (label->kind != EX_LABEL || label->labels != others || group->labels & others) continue;
+    const Expr *below = expr_op2(p, OP_LT, group, integer(c, 0));
+    e->groups = others;
+    e->beside = expr_op2(p, OP_OR, below, expr_op2(p, OP_LE, c->n->bound[label->i], group));
+  }
+}
+
+/* 0 unless some of the results may be other than finite, or some value of the factor that is in no group is. */
+static const Expr *finite_of_groups(Emit *e, uint32_t factor) {
+  Masks *c = e->c;
+  Exprs *p = c->b.g->exprs;
+  const Expr *finite =
+      unlike_make(e, expr_op2(p, OP_SUB, e->value, e->value), NULL, e->groups | row_of(c), "finite", 0);
+  const Expr *beside = unlike_make(e, c->unlike[factor], e->beside, red_of(c) | row_of(c), "beside", 0);
+  return expr_op2(p, OP_ADD, finite, expr_cast(p, (DType)finite->dtype, beside));
+}
+
+/* 0 unless some value of the factor is not finite. */
+static const Expr *finite_make(Emit *e, uint32_t factor, uint32_t at) {
+  if (e->groups) return finite_of_groups(e, factor);
+  return unlike_make(e, e->c->unlike[factor], NULL, red_of(e->c) | row_of(e->c), "finite", at);
 }
 
 /* The labels that are not looked at must have a point. */
@@ -367,8 +410,11 @@ static EinNode *masked_make(Masks *c, EinRegion *r) {
   for (uint32_t i = 0; i < c->m.sum.n_slot; i++) vec_push(c->b.arena, e.slot, rebuild_to(&c->b, c->m.at.input[i]));
   if (!c->n_test) return rebuild_vertex(&c->b, r, c->n, &s, c->n->bound, c->n->label, e.slot.at);
   s.dtype = s.acc;
-  const Expr *nan = tests_make(&e), *value = part_make(&e, s, out_of(c), red_of(c), "where", 0);
-  EinSum y = sum_of(c, NULL, expr_select(p, nan, expr_real(p, s.acc, NAN), value));
+  groups_find(&e);
+  if (e.groups) e.value = part_make(&e, s, out_of(c), red_of(c), "where", 0);
+  const Expr *nan = tests_make(&e);
+  if (!e.groups) e.value = part_make(&e, s, out_of(c), red_of(c), "where", 0);
+  EinSum y = sum_of(c, NULL, expr_select(p, nan, expr_real(p, s.acc, NAN), e.value));
   y.reducer = RED_NONE, y.n_red = 0, y.n_slot = e.slot.len;
   return rebuild_vertex(&c->b, r, c->n, &y, c->n->bound, c->n->label, e.slot.at);
 }

@@ -246,6 +246,7 @@ static bool gate_take(Narrow *n, const Expr *c) {
 /* Takes a condition into the bounds; false: it is no bound. */
 static bool take(Narrow *n, const Expr *c) {
   if (gate_take(n, c)) return true;
+  if (c->kind != EX_OP) return false;
   if (apart_take(n, c)) return true;
   bool (*lower)(Narrow *, const Expr *, const Expr *, bool) = n->data ? less_data : less;
   switch ((Op)c->op) {
@@ -263,7 +264,7 @@ static const Expr *narrow(Narrow *n, const Expr *cond) {
     const Expr *a = narrow(n, cond->arg[0]), *b = narrow(n, cond->arg[1]);
     return a && b ? expr_and(n->e->s->x, a, b) : a ? a : b;
   }
-  return cond->kind == EX_OP && take(n, cond) ? NULL : cond;
+  return take(n, cond) ? NULL : cond;
 }
 
 const Expr *where_without(Sched *s, const Expr *c, const Expr *part) {

@@ -219,12 +219,16 @@ static const Expr *dim_number(void *env, Exprs *p, const Expr *leaf) {
   return leaf->kind == EX_DIM && dims->dim(dims->ctx, leaf->name, &v) ? expr_int(p, DT_I64, v) : leaf;
 }
 
+/* Whether one flag decides about the whole stage, as in passes/pad.c: it is an exception, and counts as not done. */
+static bool is_exception(const Expr *domain) { return domain && domain->kind == EX_READ && !domain->n; }
+
 int64_t stage_kept(Arena *a, const TaskStage *s, const int64_t *extent, const Expr *const *predicate) {
   uint32_t n_label = s->sum->n_out + s->sum->n_red, budget = BOXES_USUAL;
   double *values = NEW_ARRAY(a, double, n_label + 1);
   int64_t points = 1, *zero = NEW_ARRAY(a, int64_t, n_label + 1);
   for (uint32_t l = 0; l < n_label; l++) points = amount_mul(points, extent[l]), values[l] = (double)extent[l];
   if (!predicate[0] && !predicate[1]) return points;
+  if (is_exception(predicate[1])) return 0;
   uint32_t *list = NEW_ARRAY(a, uint32_t, s->sum->n_slot + 1);
   for (uint32_t i = 0; i < s->sum->n_slot; i++) list[i] = 2 * s->slot[i].index + s->slot[i].kept;
   Ties ties = ties_find(n_label, extent, list, 2, predicate);
@@ -245,6 +249,7 @@ static void stage_cost(Kernel *k, const TaskStage *s) {
   const Expr **slot = NEW_ARRAY(k->c->arena, const Expr *, s->sum->n_slot + 1);
   SumCount n = sum_count(k->c->arena, s->sum, slot);
   stage_extents(k, s);
+  if (is_exception(s->sum->domain)) return;
   k->points = points_let(k, s);
   sum_add(&k->cost->once, &(CostSum){.flops = n.flops, .integer = n.integer}, k->points);
   for (uint32_t j = 0; j < s->sum->n_slot; j++)

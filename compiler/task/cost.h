@@ -58,7 +58,7 @@ typedef struct CostError {
 bool task_cost(Arena *a, const TaskGraph *t, const CostDims *dims, GraphCost *out, CostError *error);
 
 /* The points of a stage where both predicates hold (each may be NULL), of labels with these extents; exactly, unless
- * data decide or the box is very large: then an upper bound. */
+ * data decide or the box is very large: then an upper bound; none if the second one is a flag. */
 int64_t stage_kept(Arena *a, const TaskStage *s, const int64_t *extent, const Expr *const *predicate);
 /* The number of operations on floats in a run that is given all inputs, as the program is written: dims-only. Returns
  * NULL if it depends on data, as in a loop that may stop early. Points that a predicate leaves out count where the

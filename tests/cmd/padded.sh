@@ -27,12 +27,35 @@ done
 conv i32 '(sum[c,q] X[n,c,y-1,x+q-1] ?? 0 * F[o,c,0,q]) + (sum[c,q] X[n,c,y+0,x+q-1] ?? 0 * F[o,c,1,q]) + sum[c,q] X[n,c,y+1,x+q-1] ?? 0 * F[o,c,2,q]' >rows.ein
 copies 1 0 rows.ein
 
-# Outside of a predicate, an infinite weight is left out, also where X has zeros.
+# Outside of a predicate, an infinite weight is left out, also where X has zeros: a kernel asks whether there is one, and one makes
+# the map again then, which does not count as work. Integers are always finite; a weight along the row keeps its choice, and so does
+# one that is not there beyond the border.
 conv f32 'sum[c,r,q where 0 <= y+r-1 and y+r-1 < H and 0 <= x+q-1 and x+q-1 < W] X[n,c,y+r-1,x+q-1] * F[o,c,r,q]' >where.ein
 want 0 "$EIN" build where.ein --stop=task
 grep -q '^kernel.*padded' out || wrong "not padded: $(cat out)"
 want 0 "$EIN" verify --target=jit where.ein
 want 0 "$EIN" verify --target=jit where.ein X=ones F=const:inf
+want 0 "$EIN" build where.ein --stop=task --roundtrip
+[ "$(grep -c '^kernel.* Y ' out)" = 2 ] || wrong "not made again: $(cat out)"
+grep -q '^kernel.*Y.unlike' out || wrong "not asked: $(cat out)"
+want 0 "$EIN" plan where.ein
+grep -q '^ *3 .* 0  *0 B  *0 B  3$' out || wrong "what is hardly ever made counts as work: $(cat out)"
+for weight in inf -inf 'inf - inf'; do
+  for threads in 1 2; do
+    sed "s/, F\[o:3,c:2,r:3,q:3\] : f32/ : f32\ninput F[o:3,c:2,r:3,q:3] : f32 = if o == 1 and r == 0 and q == 2 then $weight else o + r - q/" where.ein >odd.ein
+    want 0 "$EIN" verify --target=jit --threads $threads odd.ein
+  done
+done
+sed 's/f32/i32/' where.ein >whole.ein
+copies 1 0 whole.ein
+sed 's/F\[o,c,r,q\]/(F[o,c,r,q] + F[o,c,0,x % 3])/' where.ein >along.ein
+want 0 "$EIN" build along.ein --stop=task
+grep -q unlike out && wrong "a weight along the row: $(cat out)"
+want 0 "$EIN" verify --target=jit along.ein
+sed 's/F\[o,c,r,q\]/(F[o,c,r,q] * G[y+r-1])/; s/^output/input G[y:H] : f32\noutput/' where.ein >there.ein
+want 0 "$EIN" build there.ein --stop=task
+grep -q unlike out && wrong "a weight beyond the border: $(cat out)"
+want 0 "$EIN" verify --target=jit there.ein
 want 0 "$EIN" verify --target=jit zeros.ein X=ones F=const:inf
 
 # Beyond the border there may be any one number; with a second one, those reads keep their choice.

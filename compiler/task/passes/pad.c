@@ -10,9 +10,15 @@
  *
  * Long rows stay, because their borders are cut out of loops (codegen/schedule/finish/border.c); rows of a few vectors
  * would be mostly border. A choice that asks for more than whether its read is in range keeps its condition, but what
- * it reads is there in any case, so it is read in vectors. Values are the same. */
+ * it reads is there in any case, so it is read in vectors. Values are the same.
+ *
+ * Under a predicate, `if 0 <= y-1 then X[y-1,x] * F[o,0,1] else 0`, a weight does not count beyond the border, where 0
+ * times an infinity or a NaN would be NaN. It is multiplied all the same, and where some weight is not finite, which a
+ * kernel before finds out, a kernel after makes the whole map again by the choices as they are. */
 #include "expr/prove/prove.h"
 #include "task/inside.h"
+
+#include <math.h>
 
 enum {
   ROW_MOST = 64,             /* points of a row that is short, as in border.c */
@@ -29,6 +35,8 @@ typedef struct Pad {         /* a map, and a buffer that it reads */
   bool ok, row;              /* all reads are plain; one leaves the buffer along the row */
   uint32_t beyond;           /* reads that may leave it */
   const Expr *fill;          /* the value beyond the border; NULL: not known yet */
+  bool weighs;               /* weights that are finite need no choice: each can be asked, */
+  const Expr *unlike;        /*   and this asks whether some is not finite; NULL: all are */
 } Pad;
 
 static const TaskBuffer *buffer_of(const Pad *p) { return &p->t->buffers.at[p->buffer]; }
@@ -149,6 +157,14 @@ static uint32_t copy_buffer(const Pad *p) {
 
 static Str axis_name(TaskGraph *t, uint32_t k) { return strings_printf(t->strings, "i%u", k + 1); }
 
+/* A kernel like k with one stage. */
+static Task *kernel_of(TaskGraph *t, const Task *k, TaskStage s) {
+  Task *made = NEW(t->arena, Task);
+  *made = (Task){.kind = TASK_KERNEL, .place = k->place, .name = s.name, .unless = k->unless, .stop = -1, .turns = -1};
+  vec_push(t->arena, made->stages, s);
+  return made;
+}
+
 /* The kernel that makes the copy. */
 static Task *copy_make(const Pad *p, const Task *k, uint32_t to) {
   TaskGraph *t = p->t;
@@ -167,10 +183,7 @@ static Task *copy_make(const Pad *p, const Task *k, uint32_t to) {
   sum.body = expr_select(x, in, expr_read(x, b->dtype, 0, b->rank, at), p->fill);
   s.at = label;
   stage_canonical(t, &s, &sum, &(TaskSlot){false, p->buffer}, 1);
-  Task *made = NEW(t->arena, Task);
-  *made = (Task){.kind = TASK_KERNEL, .place = k->place, .name = b->name, .unless = k->unless, .stop = -1, .turns = -1};
-  vec_push(t->arena, made->stages, s);
-  return made;
+  return kernel_of(t, k, s);
 }
 
 /* ---- its reader ----------------------------------------------------------------------------------------------- */
@@ -189,18 +202,27 @@ static const Expr *read_like(const Pad *p, const Expr *e, const Expr *read) {
   return expr_cast(p->t->exprs, (DType)e->dtype, read_copy(p, read));
 }
 
-/* if it is in range then X[..] * w else 0, with a weight w that is the same along the row: X is 0 beyond the border,
- * and the weight must not count there, whatever it is. NULL: e is something else. */
-static const Expr *weighted(const Pad *p, Exprs *x, const Expr *e) {
+/* The weight of `if it is in range then X[..] * w else 0`, the same along the row; *read: that of X, *at: which operand
+ * it is. NULL: e is something else. */
+static const Expr *weight_of(const Pad *p, const Expr *e, const Expr **read, uint32_t *at) {
   uint64_t row = (uint64_t)1 << (p->stage->sum->n_out - 1);
   const Expr *m = is_op(e, OP_SELECT) && is_op(e->arg[1], OP_MUL) ? e->arg[1] : NULL;
-  for (uint32_t k = 0; m && k < 2; k++) {
-    const Expr *read = read_of(p, m->arg[k]), *w = m->arg[1 - k];
-    if (!read || w->labels & row || !is_zero(p->fill) || !is_zero(e->arg[2])) continue;
-    if (!asks_range(p, e->arg[0], read)) continue;
-    return expr_op2(x, OP_MUL, read_like(p, m->arg[k], read), expr_select(x, e->arg[0], w, e->arg[2]));
+  for (*at = 0; m && *at < 2; ++*at) {
+    const Expr *w = m->arg[1 - *at];
+    *read = read_of(p, m->arg[*at]);
+    if (!*read || w->labels & row || !is_zero(p->fill) || !is_zero(e->arg[2])) continue;
+    if (asks_range(p, e->arg[0], *read)) return w;
   }
   return NULL;
+}
+
+/* X is 0 beyond the border, and the weight must not count there, whatever it is. */
+static const Expr *weighted(const Pad *p, Exprs *x, const Expr *e) {
+  const Expr *read, *w;
+  uint32_t at;
+  if (!(w = weight_of(p, e, &read, &at))) return NULL;
+  if (!p->weighs) w = expr_select(x, e->arg[0], w, e->arg[2]);
+  return expr_op2(x, OP_MUL, read_like(p, e->arg[1]->arg[at], read), w);
 }
 
 static const Expr *op_padded(void *env, Exprs *x, const Expr *e) {
@@ -225,6 +247,78 @@ static void read_copies(Pad *p, uint32_t to) {
   stage_canonical(t, p->stage, &sum, slot, 2 * sum.n_slot);
 }
 
+/* ---- weights that must not count ------------------------------------------------------------------------------- */
+
+/* Whether all that it reads is there, whatever a choice around it says. */
+static bool is_there(const Pad *p, const Expr *of) {
+  ExprNodes nodes = expr_nodes(p->t->arena, of, HAS_READ);
+  StageReach r;
+  for (const Expr *e; (e = expr_node(&nodes));) {
+    if (e->kind != EX_READ) continue;
+    const TaskBuffer *b = &p->t->buffers.at[p->stage->slot[e->i].index];
+    for (uint32_t k = 0; k < e->n; k++)
+      if (b->dim[k]->kind != EX_INT || !stage_reach(p->stage, e->arg[k], &r) || r.low < 0 || r.high >= b->dim[k]->i)
+        return false;
+  }
+  return true;
+}
+
+static const Expr *op_weight(void *env, Exprs *x, const Expr *e) {
+  Pad *p = env;
+  const Expr *read;
+  uint32_t at;
+  const Expr *w = weight_of(p, e, &read, &at);
+  if (!w) return e;
+  p->weighs &= is_there(p, w);
+  if (!dtype_is_float((DType)w->dtype) || (w->kind == EX_REAL && isfinite(w->f))) return e;
+  const Expr *unlike = expr_op1(x, OP_ISNAN, expr_op2(x, OP_SUB, w, w)); /* of an infinity too */
+  p->unlike = p->unlike ? expr_op2(x, OP_OR, p->unlike, unlike) : unlike;
+  return e;
+}
+
+/* Finds out whether weights can be asked. once: the map has no kernel after it yet. */
+static void weights_find(Pad *p, bool once) {
+  p->weighs = !stage_reads(p->stage, (uint32_t)p->stage->buffer) && !stage_may_fail(p->t, p->stage);
+  expr_map_ops(p->t->exprs, p->stage->sum->body, op_weight, p);
+  if (p->unlike && !once) p->weighs = false;
+}
+
+/* The kernel that asks whether some weight is not finite. */
+static Task *unlike_make(const Pad *p, const Task *k, uint32_t *flag) {
+  TaskGraph *t = p->t;
+  const TaskStage *of = p->stage;
+  uint32_t all = of->sum->n_out, n = 0;
+  const Expr **to = NEW_ARRAY(t->arena, const Expr *, all + 1), **bound = NEW_ARRAY(t->arena, const Expr *, all + 1);
+  TaskStage s = {.place = of->place, .bound = bound, .label = NEW_ARRAY(t->arena, Str, all + 1)};
+  for (uint32_t l = 0; l < all; l++) {
+    if (!expr_has_label(p->unlike, l)) continue;
+    to[l] = expr_label(t->exprs, n);
+    s.label[n] = of->label[l];
+    bound[n++] = of->bound[l];
+  }
+  TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .place = of->place, .dtype = DT_BOOL, .dim = bound};
+  s.name = b.name = task_name_with(t, of->name, ".unlike");
+  s.buffer = (int32_t)(*flag = b.id);
+  vec_push(t->arena, t->buffers, b);
+  EinSum sum = {.n_red = n, .reducer = n ? RED_ANY : RED_NONE, .acc = DT_BOOL, .dtype = DT_BOOL};
+  sum.body = expr_relabel(t->exprs, p->unlike, all, to);
+  stage_canonical(t, &s, &sum, of->slot, of->sum->n_slot);
+  return kernel_of(t, k, s);
+}
+
+/* The map as it is, where the flag says so. */
+static Task *again_make(const Pad *p, const Task *k, uint32_t flag) {
+  TaskGraph *t = p->t;
+  TaskStage s = *p->stage;
+  EinSum sum = *s.sum;
+  TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, sum.n_slot + 1);
+  for (uint32_t j = 0; j < sum.n_slot; j++) slot[j] = s.slot[j];
+  slot[sum.n_slot] = (TaskSlot){false, flag};
+  sum.domain = expr_read(t->exprs, DT_BOOL, sum.n_slot, 0, NULL);
+  stage_canonical(t, &s, &sum, slot, sum.n_slot + 1);
+  return kernel_of(t, k, s);
+}
+
 /* ---- lists ------------------------------------------------------------------------------------------------------ */
 
 static bool is_map(const Task *k) {
@@ -238,19 +332,26 @@ static bool is_map(const Task *k) {
 static void list_pad(TaskGraph *t, Tasks *list) {
   Tasks to = {0};
   for (uint32_t i = 0; i < list->len; i++) {
-    Task *k = list->at[i];
+    Task *k = list->at[i], *again = NULL;
     list_pad(t, &k->body);
     for (uint32_t j = 0; is_map(k) && j < k->stages.at[0].sum->n_slot; j++) {
       Pad p = {.t = t, .stage = &k->stages.at[0]};
       if (p.stage->slot[j].kept) continue;
       p.buffer = p.stage->slot[j].index;
       if (!pad_find(&p)) continue;
+      weights_find(&p, !again);
+      uint32_t flag;
+      if (p.weighs && p.unlike) {
+        vec_push(t->arena, to, unlike_make(&p, k, &flag));
+        again = again_make(&p, k, flag);
+      }
       uint32_t copy = copy_buffer(&p);
       vec_push(t->arena, to, copy_make(&p, k, copy));
       read_copies(&p, copy);
       j = UINT32_MAX; /* slots have other numbers now */
     }
     vec_push(t->arena, to, k);
+    if (again) vec_push(t->arena, to, again);
   }
   *list = to;
 }

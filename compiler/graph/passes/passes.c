@@ -8,7 +8,8 @@
  * parts, unused labels are removed, and groups of labels get an axis for each, which leaves some vertices mere copies.
  * Then equal vertices are merged before readers are counted, and once more after contraction, whose steps may be equal
  * too. Nested reductions become one before contraction, which then sees whole products. What contraction leaves under a
- * predicate is separated after it. At last axes are put in order. */
+ * predicate is separated after it. What takes long is hoisted before equal vertices are merged again. At last axes are
+ * put in order. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead},
     {"values", graph_values},
@@ -29,6 +30,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"lag", graph_lag},
     {"window", graph_window},
     {"added", graph_added_few},
+    {"hoist", graph_hoist},
     {"common", graph_common},
     {"axes", graph_axes},
     {"dead", graph_dead},

@@ -72,6 +72,8 @@ EinGraph *graph_contract_on(Arena *a, const EinGraph *g, PassNotes *notes, int64
 EinGraph *graph_added(Arena *a, const EinGraph *g, PassNotes *notes);
 /* The same on one site for sums of a few points that read around those of the result. */
 EinGraph *graph_added_few(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Has maps compute what takes long, such as a root, once for each of the labels on which it depends. */
+EinGraph *graph_hoist(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Replaces reductions whose result labels only give a number to compare points with by one that has a label for the
  * number. */
 EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes);
@@ -101,7 +103,7 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 22 };
+enum { GRAPH_PASSES = 23 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

@@ -26,8 +26,8 @@ def tap(a, b):
 
 
 def convolution(name, n, c, o, size, r):
-    """By `where`, a weight beyond the border does not count, even if it is infinite or NaN; in the others it is times 0. So lanes
-    ask for it at each point, and are the slowest."""
+    """By `where`, a weight beyond the border does not count, even if it is infinite or NaN; in the others it is times 0. So a kernel
+    asks whether all are finite."""
     pad = r // 2
     taps = " + ".join(f"sum[c] {tap(a - pad, b - pad)} * F[o,c,{a},{b}]" for a in range(r) for b in range(r))
     return Family(name, f"dim H = {size}\ninput X[n:{n},c:{c},y:H,x:H], F[o:{o},c:{c},r:{r},q:{r}] : f32\n", {
@@ -404,5 +404,65 @@ FAMILIES = [
         "parts": "R[b,p:2,f:512] = X[b,512*p+f]\noutput Y[b,f] = R[b,0,f] * sigmoid(R[b,1,f])",
         "halves named": "A[b,f:512] = X[b,f+0]\nG[b,f:512] = sigmoid(X[b,f+512])\noutput Y[b,f] = A[b,f] * G[b,f]",
         "by if": "G[b,g] = if g < 512 then X[b,g] else sigmoid(X[b,g])\noutput Y[b,f:512] = G[b,f+0] * G[b,f+512]",
+    }),
+    Family("group norm", "dim N = 8, C = 64, S = 256\ninput X[n:N,c:C,s:S] : f32\n", {
+        "groups": "m[n,g:8] = mean[d,s] X[n,(g d),s]\nv[n,g:8] = mean[d,s] (X[n,(g d),s] - m[n,g])^2\noutput Y[n,(g d:8),s] = (X[n,(g d),s] - m[n,g]) * rsqrt(v[n,g] + 0.00001)",
+        "reshaped": "G[n,g:8,d:8,s] = X[n,8*g+d,s]\nm[n,g] = mean[d,s] G[n,g,d,s]\nv[n,g] = mean[d,s] (G[n,g,d,s] - m[n,g])^2\nZ[n,g,d,s] = (G[n,g,d,s] - m[n,g]) / sqrt(v[n,g] + 0.00001)\noutput Y[n,c:C,s] = Z[n,c//8,c%8,s]",
+        "quotients": "m[n,g:8] = mean[d:8,s] X[n,8*g+d,s]\nv[n,g:8] = mean[d:8,s] (X[n,8*g+d,s] - m[n,g])^2\noutput Y[n,c,s] = (X[n,c,s] - m[n,c//8]) * rsqrt(v[n,c//8] + 0.00001)",
+        "one row a group": "F[n,g:8,(d s)] = X[n,(g d),s]\nm[n,g] = mean[p] F[n,g,p]\nv[n,g] = mean[p] (F[n,g,p] - m[n,g])^2\noutput Y[n,(g d:8),s] = (X[n,(g d),s] - m[n,g]) * rsqrt(v[n,g] + 0.00001)",
+    }),
+    Family("rotary embedding", "dim H = 8, S = 256, D = 64\ninput X[h:H,s:S,d:D] : f32\n", {
+        "halves": "output Y[h,s,d] = X[h,s,d] * cos(f32(s) * 10000 ^ (-f32(d % 32) / 32)) + (if d < 32 then -X[h,s,(d+32) % 64] else X[h,s,(d+32) % 64]) * sin(f32(s) * 10000 ^ (-f32(d % 32) / 32))",
+        "tables": "A[s:S,k:32] = f32(s) * 10000 ^ (-f32(k) / 32)\nC[s,k] = cos(A[s,k])\nN[s,k] = sin(A[s,k])\noutput Y[h,s,(p:2 k)] = if p == 0 then X[h,s,k+0] * C[s,k] - X[h,s,k+32] * N[s,k] else X[h,s,k+32] * C[s,k] + X[h,s,k+0] * N[s,k]",
+        "a def": "use attention\noutput Y[h,s,d] = rope_half[d](X[h,s,d], s, 10000)",
+        "complex": "R[h,s,k:32] = X[h,s,k+0]\nI[h,s,k:32] = X[h,s,k+32]\nA[s:S,k:32] = f32(s) * exp(-9.210340371976184 * f32(k) / 32)\noutput Y[h,s,d:D] = if d < 32 then R[h,s,d % 32] * cos(A[s,d % 32]) - I[h,s,d % 32] * sin(A[s,d % 32]) else I[h,s,d % 32] * cos(A[s,d % 32]) + R[h,s,d % 32] * sin(A[s,d % 32])",
+    }),
+    Family("causal convolution", "dim N = 8, T = 1024, C = 32\ninput X[n:N,t:T,c:C], F[k:4,c:C] : f32\n", {
+        "?? 0": "output Y[n,t:T,c] = sum[k] X[n,t-k,c] ?? 0 * F[k,c]",
+        "where": "output Y[n,t:T,c] = sum[k where k <= t] X[n,t-k,c] * F[k,c]",
+        "padded first": "P[n,t:T+3,c] = X[n,t-3,c] ?? 0\noutput Y[n,t:T,c] = sum[k] P[n,t+3-k,c] * F[k,c]",
+        "tap by tap": "output Y[n,t:T,c] = X[n,t,c] * F[0,c] + X[n,t-1,c] ?? 0 * F[1,c] + X[n,t-2,c] ?? 0 * F[2,c] + X[n,t-3,c] ?? 0 * F[3,c]",
+    }),
+    Family("dilated convolution", "dim N = 4, C = 16, O = 16, W = 256\ninput X[n:N,c:C,x:W], F[o:O,c:C,r:3] : f32\n", {
+        "?? 0": "output Y[n,o,x:W] = sum[c,r] X[n,c,x+4*r-4] ?? 0 * F[o,c,r]",
+        "where": "output Y[n,o,x:W] = sum[c,r where 0 <= x+4*r-4 and x+4*r-4 < W] X[n,c,x+4*r-4] * F[o,c,r]",
+        "padded first": "P[n,c,x:W+8] = X[n,c,x-4] ?? 0\noutput Y[n,o,x:W] = sum[c,r] P[n,c,x+4*r] * F[o,c,r]",
+        "phases": "P[n,c,x:W+8] = X[n,c,x-4] ?? 0\nQ[n,c,a:66,b:4] = P[n,c,(a b)]\noutput Y[n,o,(a:64 b)] = sum[c,r] Q[n,c,a+r,b] * F[o,c,r]",
+    }),
+    Family("strided convolution", "dim N = 8, C = 16, O = 16, W = 256\ninput X[n:N,c:C,x:W], F[o:O,c:C,r:4] : f32\n", {
+        "index": "output Y[n,o,x:64] = sum[c,r] X[n,c,4*x+r] * F[o,c,r]",
+        "groups": "output Y[n,o,x] = sum[c,r] X[n,c,(x r)] * F[o,c,r]",
+        "patches": "P[n,x:64,(c r:4)] = X[n,c,4*x+r]\nG[o,(c r)] = F[o,c,r]\noutput Y[n,o,x] = sum[p] P[n,x,p] * G[o,p]",
+        "patches named": "P[n,x:64,c,r:4] = X[n,c,4*x+r]\noutput Y[n,o,x] = sum[c,r] P[n,x,c,r] * F[o,c,r]",
+        "where": "output Y[n,o,x:64] = sum[c,r,z where z == 4*x+r] X[n,c,z] * F[o,c,r]",
+    }),
+    Family("divergence of distributions", "dim N = 1024, M = 256\ninput P[i:N,j:M], Q[i:N,j:M] : f32\n", {
+        "quotient": "output Y[i] = sum[j] (P[i,j] + 1) * log((P[i,j] + 1) / (Q[i,j] + 1))",
+        "difference": "output Y[i] = sum[j] (P[i,j] + 1) * (log(P[i,j] + 1) - log(Q[i,j] + 1))",
+        "entropies": "output Y[i] = (sum[j] (P[i,j] + 1) * log(P[i,j] + 1)) - sum[j] (P[i,j] + 1) * log(Q[i,j] + 1)",
+        "kl": "use loss\np[i,j] = P[i,j] + 1\nq[i,j] = Q[i,j] + 1\noutput Y[i] = kl[j](p[i,j], q[i,j])",
+    }),
+    Family("gram matrix", "dim N = 512, M = 192\ninput X[n:N,i:M] : f32\n", {
+        "both halves": "output Y[i,j:M] = sum[n] X[n,i] * X[n,j]",
+        "turned": "T[i,n] = X[n,i]\noutput Y[i,j:M] = sum[n] T[i,n] * T[j,n]",
+        "mirrored": "U[i,j:M] = sum[n where i <= j] X[n,i] * X[n,j]\noutput Y[i,j:M] = if i <= j then U[i,j] else U[j,i]",
+        "gram": "use linalg\noutput Y[i,j:M] = gram[n,i,j](X[n,i])",
+    }),
+    # A power is rounded once, and a product of products several times.
+    Family("polynomial", "input X[i:1000000] : f32\n", {
+        "powers": "output Y[i] = 1 + 0.5 * X[i] + 0.25 * X[i]^2 + 0.125 * X[i]^3 + 0.0625 * X[i]^4",
+        "horner": "output Y[i] = 1 + X[i] * (0.5 + X[i] * (0.25 + X[i] * (0.125 + X[i] * 0.0625)))",
+        "sum": "output Y[i] = sum[k:5] 0.5 ^ k * X[i] ^ k",
+        "coefficients": "c[k:5] : f32 = 0.5 ^ k\noutput Y[i] = sum[k] c[k] * X[i] ^ k",
+    }),
+    Family("second differences", "dim N = 1000\ninput X[i:N,j:N] : f32\n", {
+        "one step": "output Y[i,j:N-2] = X[i,j+2] - 2 * X[i,j+1] + X[i,j+0]",
+        "two steps": "D[i,j:N-1] = X[i,j+1] - X[i,j+0]\noutput Y[i,j:N-2] = D[i,j+1] - D[i,j+0]",
+        "sum": "output Y[i,j:N-2] = sum[k:3] (if k == 1 then -2 else 1) * X[i,j+k]",
+    }),
+    Family("moments of rows", "dim N = 1024, M = 768\ninput X[i:N,j:M] : f32\n", {
+        "moments": "use stats\nm[i], v[i] = moments[j](X[i,j])\noutput Y[i] = v[i] + m[i]",
+        "by hand": "m[i] = mean[j] X[i,j]\nv[i] = mean[j] (X[i,j] - m[i])^2\noutput Y[i] = v[i] + m[i]",
+        "powers": "output Y[i] = (mean[j] X[i,j]) + (mean[j] X[i,j]^2) - (mean[j] X[i,j])^2",
     }),
 ]

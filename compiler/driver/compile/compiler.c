@@ -100,7 +100,7 @@ static bool word_plain(const char *word) {
   static const char *const plain[] = {"-O", "-g", "-W",
       "-march=", "-mtune=", "-mcpu=", "-mprefer-vector-width=", "-mavx", "-mno-avx", "-mfma", "-mno-fma", "-msse",
       "-mno-sse", "-ffp-contract=", "-ftree-", "-fno-tree-", "-funroll-", "-fno-unroll-", "-fvectorize",
-      "-fno-vectorize", "-DEIN_ONE_VERSION"};
+      "-fno-vectorize", "-DEIN_ONE_VERSION", "-DEIN_WIDE="};
   if (word[0] != '-') return true; /* "ccache gcc" */
   if (strlen(word) > 3 && word[1] == 'W' && word[3] == ',') return false;
   for (size_t k = 0; k < COUNT(plain); k++)

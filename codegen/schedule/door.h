@@ -12,6 +12,7 @@ typedef struct LoopTarget {
   int64_t wide;              /* the most rows and lanes of a block of packed panels: a power of two */
   int64_t cache_bytes;       /* of the last-level cache: results of about that size bypass it */
   int vector_bytes, vectors; /* actual size and number of vector registers: tiles of sums are made to fit */
+  bool units_alike;          /* what multiplies also adds, and nothing else does: on Intel's cores with AVX-512 */
   bool device;               /* grids of blocks of threads (schedule/gpu/), for which nothing above applies */
   bool apart;                /* products and sums are rounded separately: the same value wherever an expression is
                               * computed */

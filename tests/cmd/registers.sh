@@ -32,6 +32,14 @@ input B[k:90, j:150] : f32
 output C[i,j] = max[k] (if A[i,k] > 2 then A[i,k] / 0 else A[i,k] + B[k,j])
 output D[i,j] = max[k] (if A[i,k] > 3 then A[i,k] / 0 else A[i,k] * 0 * B[k,j])
 END
+cat >distances.ein <<'END'
+input A[i:250, k:300] : f32
+input B[k:300, j:310] : f32
+output C[i,j] = sum[k] abs(A[i,k] - B[k,j])
+output D[i,j] = max[k] abs(A[i,k] - B[k,j])
+output E[i,j] = min[k] (A[i,k] + B[k,j])
+output F[i,j] = sum[k] (A[i,k] * B[k,j] - (A[i,k] + 1) * abs(B[k,j]))
+END
 # Where the blocks of a sum begin hangs on the block of rows.
 cat >masked.ein <<'END'
 input A[i:900, k:1300] : f32
@@ -63,8 +71,16 @@ output C[a,c,d] = sum[k] A[a,k] * B[k,c,d]
 output D[c,a,d] = sum[k] A[a,k] * B[k,c,d]
 END
 
+# A compiler that says it compiles for Intel's processors with AVX-512, where no sum is made a product: one kind of units does both.
+printf '#!/bin/sh\ncase "$*" in *-dM*) printf "#define __AVX512F__ 1\\n#define __AES__ 1\\n"; exit ;; esac\nexec %s "$@"\n' "$CC" >alike
+chmod +x alike
+want 0 "$EIN" build distances.ein --lib -o alike.lib/ --cc ./alike --flags=-O0
+grep -q 'ones' alike.lib/distances.c && wrong "sums are made products where one kind of units does both"
+want 0 "$EIN" build distances.ein --lib -o any.lib/ --flags=-O0
+grep -q 'ones' any.lib/distances.c || wrong "sums are left to the units that compare"
+
 flags="-O1 -ffp-contract=off -DEIN_ONE_VERSION"
-for p in product double semiring masked small near lanes short; do
+for p in product double semiring distances masked small near lanes short; do
   d=
   in=
   [ $p = double ] && d="-D M=133"
@@ -76,6 +92,8 @@ for p in product double semiring masked small near lanes short; do
   want 0 "$EIN" run $p.ein $d $in --target=c --flags="$flags -mavx2" --threads 2 -o all=$p.avx2/ -v
   says "has 16 registers of 32 bytes"
   diff -r $p.usual $p.avx2 || wrong "$p: other bits with tiles for AVX2"
+  want 0 "$EIN" run $p.ein $d $in --target=c --cc ./alike --flags="$flags" --threads 2 -o all=$p.alike/
+  diff -r $p.usual $p.alike || wrong "$p: other bits where one kind of units adds and multiplies"
   for wide in 0 1; do
     want 0 "$EIN" run $p.ein $d $in --target=c --flags="$flags -DEIN_WIDE=$wide" --threads 2 -o all=$p.wide$wide/
     diff -r $p.usual $p.wide$wide || wrong "$p: other bits with EIN_WIDE=$wide"

@@ -31,12 +31,14 @@ static const char *text(Work *w, Arena *a, void *program, uint64_t seed) {
 }
 
 static bool graph(Subject *s) {
-  static const LoopTarget targets[] = {{64, 32, 0, 0, 0, 0, 0, false, false, false},
-      {64, 32, 0, 0, 8192, 16, 32, false, false, false}, {64, 32, 4096, 16, 16, 32, 16, false, false, false},
-      {32, 16, 0, 0, 0, 0, 0, false, false, false}, {16, 32, 0, 1024, 65536, 0, 0, false, false, false}};
-  static const LoopTarget streams[] = {{64, 32, 0, 0, 1024, 0, 0, false, false, false},
-      {64, 32, 0, 0, 1024, 64, 32, false, false, false}, {64, 32, 0, 0, 1024, 32, 16, false, false, false},
-      {64, 32, 0, 0, 1024, 16, 32, false, false, false}};
+  static const LoopTarget targets[] = {{64, 32, 0, 0, 0, 0, 0, false, false, false, false},
+      {64, 32, 0, 0, 8192, 16, 32, false, false, false, false},
+      {64, 32, 4096, 16, 16, 32, 16, false, false, false, false},
+      {32, 16, 0, 0, 0, 0, 0, false, false, false, false}, {16, 32, 0, 1024, 65536, 0, 0, false, false, false, false}};
+  static const LoopTarget streams[] = {{64, 32, 0, 0, 1024, 0, 0, false, false, false, false},
+      {64, 32, 0, 0, 1024, 64, 32, false, false, false, false},
+      {64, 32, 0, 0, 1024, 32, 16, false, false, false, false},
+      {64, 32, 0, 0, 1024, 16, 32, false, false, false, false}};
   const Case *c = s->program;
   s->optimise = s->seed % 5;
   bool past = !strcmp(c->aim, "lines") || !strcmp(c->aim, "runs");

@@ -70,9 +70,9 @@ static bool read_any(Subject *s) {
 }
 
 static bool graph(Subject *s) {
-  static const LoopTarget targets[] = {{32, 16, 0, 0, 4096, 0, 0, false, false, false},
-      {64, 32, 4096, 128, 16, 16, 32, false, false, false}, {64, 32, 0, 0, 0, 0, 0, false, false, true},
-      {16, 32, 0, 1024, 0, 0, 0, false, false, false}};
+  static const LoopTarget targets[] = {{32, 16, 0, 0, 4096, 0, 0, false, false, false, false},
+      {64, 32, 4096, 128, 16, 16, 32, false, false, false, false}, {64, 32, 0, 0, 0, 0, 0, false, false, false, true},
+      {16, 32, 0, 1024, 0, 0, 0, false, false, false, false}};
   const Own *own = s->w->own;
   Emitted *e = s->program;
   if (!read_any(s)) return false;

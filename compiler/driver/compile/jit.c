@@ -39,7 +39,8 @@ const char *jit_macros(const Compiler *c) {
   }
   if (!native) return "";
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f") ? "#define __AVX512F__ 1\n"
+  return __builtin_cpu_supports("avx512f")
+      ? __builtin_cpu_is("intel") ? "#define __AVX512F__ 1\n#define __AES__ 1\n" : "#define __AVX512F__ 1\n"
       : __builtin_cpu_supports("avx2")     ? "#define __AVX2__ 1\n"
                                            : "";
 #elif defined(__aarch64__)

@@ -91,11 +91,17 @@ static bool is_compiled(const Args *a) {
   return !arg_has(a, OPT_LIB) || arg_has(a, OPT_CC) || arg_has(a, OPT_FLAGS);
 }
 
+static bool has_macro(Session *s, const char *defined, const char *macro) {
+  return strstr(defined, arena_printf(s->arena, "#define %s ", macro)) != NULL;
+}
+
 /* Returns false if the macros say nothing of its registers: the text is for any x86-64, say. */
 static bool target_take(Session *s, const char *said, const char *defined, LoopTarget *target) {
   for (size_t i = 0; i < COUNT(targets); i++)
-    if (strstr(defined, arena_printf(s->arena, "#define %s ", targets[i].macro))) {
+    if (has_macro(s, defined, targets[i].macro)) {
       target->vector_bytes = targets[i].vector_bytes, target->vectors = targets[i].vectors;
+      /* All of AMD's have SSE4a, all of Intel's with AVX-512 have AES, and what is compiled for both has neither. */
+      target->units_alike = i == 0 && has_macro(s, defined, "__AES__") && !has_macro(s, defined, "__SSE4A__");
       if (target->vector_bytes)
         detail(s, "%s has %d registers of %d bytes", said, target->vectors, target->vector_bytes);
       return true;

@@ -3,7 +3,8 @@
  * tile's step consists of sums and comparisons, the first kind can take the sums: x + y is x * 1 + y, bit for bit, if
  * the C compiler does not know the one. Floats of which only maxima and minima are taken are compared as integers,
  * which both kinds do. If both are busy, a broadcast value shared by several vectors costs one of them a turn, but is
- * free as the memory operand of an operation: so compilers must not see that the vectors of a row share it. */
+ * free as the memory operand of an operation: so compilers must not see that the vectors of a row share it. Intel's
+ * cores with AVX-512 do all of this in the same two units, so there sums stay sums. */
 #include "panels.h"
 
 enum { /* least bytes of a vector */
@@ -104,7 +105,7 @@ void pack_units_open(Panel *t) {
   Count c = count_all(t);
   u->ones = NOWHERE, u->apart = NULL, u->copies = false, u->vector = t->v.unit;
   if (!is_wide(t) || c.others || (t->test.odd != NOWHERE && !t->test.plain && !t->zeros)) return;
-  bool times = c.sums > c.products && c.row && !u->order;
+  bool times = c.sums > c.products && c.row && !u->order && !s->target->units_alike;
   if (times) c.sums--, c.products++;
   int64_t vector = tile_vector(s, acc);
   bool loads = vector * dtype_size(acc) >= LOADS,

@@ -56,6 +56,19 @@ for cuts in 'j k:i=8' 'k i:j=5' 'k k:i=3'; do
   [ "$n" = "${cuts##*=}" ] || wrong "$cuts: $n kernels make f16, and not ${cuts##*=}"
 done
 
+# Such a plan runs: B and the parts come in panels of j, A as a whole.
+cat >both.ein <<'!'
+input A[i:120, k:122], B[k:122, j:118] : f16
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+!
+few="A=randint:lo=-3:hi=4:seed=1 B=randint:lo=-3:hi=4:seed=2"
+want 0 "$EIN" plan both.ein -n 8 --memory=14038B -o both.plan --certificate both.json
+grep -q '^vertex C axes .*k' both.plan && grep -q '^panels C [ij]=' both.plan || wrong "not both come in panels: $(cat both.plan)"
+want 0 python3 "$root/share/check_plan.py" both.json
+# shellcheck disable=SC2086
+"$EIN" run both.ein $few -o C=one.npy && "$EIN" run both.ein --plan=both.plan $few -o C=many.npy || wrong "both.plan does not run"
+cmp one.npy many.npy || wrong "operands and parts in panels give another product"
+
 # B has not the label of the panels: if it exceeds the room it comes in slices, so a site packs less. The bytes and the result are the same.
 cat >whole.ein <<'!'
 input A[i:240, k:180], B[k:180, j:300] : i64

@@ -129,6 +129,50 @@ static bool defined_in(AstStmt *const *stmt, uint32_t n, Str name, Span block, F
   return false;
 }
 
+static bool reads_name(const Ast *e, Str name) {
+  for (; e; e = e->a) { /* a long chain of operators goes to the left */
+    if ((e->kind == AST_NAME || e->kind == AST_INDEX) && e->name.s == name) return true;
+    vec_each(const AstItem, it, e->items)
+      if (reads_name(it->e, name)) return true;
+    vec_each_of(const Ast, arg, e->args)
+      if (reads_name(arg, name)) return true;
+    if (reads_name(e->b, name) || reads_name(e->c, name) || reads_name(e->where, name)) return true;
+  }
+  return false;
+}
+
+enum { CIRCLE_MOST = 64 };   /* equations looked at */
+
+typedef struct Circle {
+  const AstFile *file;
+  Str goal;
+  uint32_t n;
+  const AstStmt *seen[CIRCLE_MOST];
+} Circle;
+
+/* Whether the equation is computed from the goal, perhaps through other equations. */
+static bool leads_back(Circle *c, const AstStmt *s) {
+  for (uint32_t i = 0; i < c->n; i++)
+    if (c->seen[i] == s) return false;
+  if (s->kind != STMT_EQUATION || c->n == CIRCLE_MOST) return false;
+  c->seen[c->n++] = s;
+  if (reads_name(s->e, c->goal)) return true;
+  vec_each_of(const AstStmt, t, c->file->stmts)
+    if (reads_name(s->e, t->name.s) && leads_back(c, t)) return true;
+  return false;
+}
+
+/* The name that the equation with this use defines, if what is used is itself computed from it; else NULL. */
+static Str circle_of(const AstFile *file, AstName name) {
+  const AstStmt *user = NULL, *made = NULL;
+  vec_each_of(const AstStmt, s, file->stmts) {
+    if (s->kind != STMT_EQUATION) continue;
+    if (span_holds(s->span, name.span)) user = s;
+    if (s->name.s == name.s) made = s;
+  }
+  return user && made && leads_back(&(Circle){.file = file, .goal = user->name.s}, made) ? user->name.s : NULL;
+}
+
 static bool diag_out_of_sight(Elab *x, Diag *d, AstName name) {
   const AstFile *file = x->program->file;
   Found f = {0};
@@ -136,7 +180,13 @@ static bool diag_out_of_sight(Elab *x, Diag *d, AstName name) {
   if (span_holds(f.stmt, name.span)) {
     diag_hint(x->diags, d, "%s is what is being defined; what changes over time is a `state` of a `repeat`", name.s->s);
   } else if (!f.block.src || f.name.at > name.span.at) {
+    Str back = f.block.src ? NULL : circle_of(file, name);
     diag_at(x->diags, d, f.name, "defined here, after its use");
+    if (back)
+      diag_hint(x->diags, d,
+                "%s is computed from %s, so neither can come first; what changes over time is a `state` of a `repeat`",
+                name.s->s, back->s);
+    else if (!f.block.src) diag_hint(x->diags, d, "move this above its use");
   } else if (span_holds(f.block, name.span)) {
     diag_at(x->diags, d, f.name, "computed in every turn");
     diag_hint(x->diags, d, "a state's first value is computed before the block");

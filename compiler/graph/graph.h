@@ -117,8 +117,8 @@ const EinSum *graph_sum(EinGraph *g, const EinSum *s);             /* interned; 
 const Monoid *graph_monoid(EinGraph *g, const Monoid *m);          /* interned by all fields */
 EinNode *graph_input(EinGraph *g, Str name, DType t, uint32_t rank, const Expr *const *dim, bool param);
 const EinNode *graph_input_find(const EinGraph *g, Str name);      /* NULL: none */
-/* The vertex, or the stack, whose label *axis names axis *axis of n: what a loop computes has the labels of what it begins
- * with, and an optional input those of its default. Sets *axis to that label's axis. */
+/* The vertex, or the stack, whose label *axis names axis *axis of n: what a loop computes has the labels of what it
+ * begins with, and an optional input those of its default. Sets *axis to that label's axis. */
 const EinNode *graph_labelled(const EinNode *n, uint32_t *axis);
 const EinOutput *graph_output_find(const EinGraph *g, Str name);
 EinNode *graph_vertex(EinGraph *g, EinRegion *r, const EinSum *s, const Expr *const *bound, const Str *label,

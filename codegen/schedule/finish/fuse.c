@@ -1,8 +1,8 @@
 /* codegen/schedule/finish/fuse.c - chooses which products and sums become one operation, `fma`. In: a kernel's
  * statements. Out: the same, where an f32 or f64 sum, or a difference, of a product is the fma of its three operands.
  * Of two products the first is fused, and of a product of three factors the last multiplication, in the expression's
- * order. Of a product that is subtracted, a factor is negated that moves along the lanes: compilers have operations that
- * subtract a product of vectors, but gcc would negate a value that the lanes share before it is in a vector.
+ * order. Of a product that is subtracted, a factor is negated that moves along the lanes: compilers have operations
+ * that subtract a product of vectors, but gcc would negate a value that the lanes share before it is in a vector.
  *
  * No compiler makes that choice again: what is not fma here is rounded twice. So the bits of a result depend neither
  * on the compiler nor on its flags; docs/semantics.md says what they do depend on. */

@@ -307,7 +307,8 @@ static double phases_most(const double *phase) {
   return fmax(phase[PHASE_KERNEL], fmax(phase[PHASE_REDUCE], phase[PHASE_HOME]));
 }
 
-/* Whether panels of the label are of use: an operand that is fetched has it, or the result, if both may come in them. */
+/* Whether panels of the label are of use: an operand that is fetched has it, or the result, if both may come in
+ * them. */
 static bool is_tried(const Step *s, PanelsKind kind, uint32_t label) {
   const PartVertex *v = &s->g->part->vertices.at[s->vertex];
   bool tried = kind == PANELS_BOTH && s->reduced && label < v->n_out;

@@ -3,9 +3,9 @@
  *
  * The adjoint of a layer's relu or gelu, a product times a function of what went in, lies where that lay. On a mesh a
  * move may come between two maps: in a softmax with split rows the scores wait for their maximum, and the exponentials
- * for their sum, so there would be two buffers of this size at once. If there the result is an output that nothing else
- * uses, the other buffer lies in the output: of max(0, sum + c) the sum is made there. In: lifetimes. Out: such pairs of
- * buffers become one, and unused ones are removed; lifetimes must be recomputed. */
+ * for their sum, so there would be two buffers of this size at once. If there the result is an output that nothing
+ * else uses, the other buffer lies in the output: of max(0, sum + c) the sum is made there. In: lifetimes. Out: such
+ * pairs of buffers become one, and unused ones are removed; lifetimes must be recomputed. */
 #include "task/inside.h"
 
 static bool same_box(const TaskBuffer *a, const TaskBuffer *b) {

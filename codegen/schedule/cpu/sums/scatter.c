@@ -439,8 +439,8 @@ static void how_scatter(const Scatter *c) {
   how_add(c->s, st, "one walk over the points, each put to its %s", b.s);
 }
 
-/* Sets the whole result to the reducer's identity, in loops of their own: those of a map, which writes it from its first
- * to its last byte. */
+/* Sets the whole result to the reducer's identity, in loops of their own: those of a map, which writes it from its
+ * first to its last byte. */
 static void result_begin(const Scatter *c, bool threads) {
   Sched *s = c->s;
   const TaskStage *st = c->p->stage;

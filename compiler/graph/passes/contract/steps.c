@@ -22,8 +22,8 @@ static bool may_end(Contract *c, const Product *x) {
   return prove_nonempty(c->b.old->exprs, &f, inner, where).verdict == PROVED;
 }
 
-/* Whether the result can be divided where a test says that a point is reduced: the predicate is such a test, if the labels
- * that it leaves out have points. */
+/* Whether the result can be divided where a test says that a point is reduced: the predicate is such a test, if the
+ * labels that it leaves out have points. */
 static bool may_end_tested(Contract *c, const Product *x) {
   uint64_t reduced = all_labels(x) & ~x->out;
   if (!x->where || !(x->where_labels & reduced)) return false;

@@ -16,8 +16,8 @@
  * they fail, if these are few too. A mask is always finite, and so are integers. Factors are looked at one by one: an
  * intermediate product may overflow in one order and not in another (language.md).
  *
- * Of groups (sum[n] (if k[n] == b then 1 else 0) * X[n,d]) the results are looked at instead, because a sum with a NaN or
- * an infinity is not finite, and beside them the values that are in no group.
+ * Of groups (sum[n] (if k[n] == b then 1 else 0) * X[n,d]) the results are looked at instead, because a sum with a NaN
+ * or an infinity is not finite, and beside them the values that are in no group.
  *
  * What the predicates then select is up to the other passes: a gather, sums by groups, a running sum, a band. */
 #include <math.h>

@@ -6,36 +6,44 @@
 turn 0
 root=$(cd "$here/../.." && pwd)
 command -v python3 >/dev/null || exit 77
-want 0 python3 "$root/tests/plan/limits.py" "$EIN" --limits 4 --random 4 --sites 6 \
+searches=0
+search() { # SCRIPT WORD...: of tests/plan; every other one, as EIN_TURN says
+  mine $((searches += 1)) 2 || return 0
+  script=$1
+  shift
+  want 0 python3 "$root/tests/plan/$script.py" "$EIN" "$@"
+}
+
+search limits --limits 4 --random 4 --sites 6 \
   "$root/tests/shape/known/zero.ein" "$root/samples/02_attention.ein"
 
 # A product finds room in hardly more than a site's part of its tensors, by panels, however it is shaped; and is right in it.
-want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 3,4,6 --dtypes f64 --most 1.05 500x32000x500 4000x500x4000 1009x757x1327 8192x8192x16
-want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 4,6 --dtypes i64 --most 1.1 --run 61x97x45
+search lean --sites 3,4,6 --dtypes f64 --most 1.05 500x32000x500 4000x500x4000 1009x757x1327 8192x8192x16
+search lean --sites 4,6 --dtypes i64 --most 1.1 --run 61x97x45
 # What is done with the sum, element by element, takes no second buffer: the sum is made where the output lies.
-want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 3,7 --dtypes i64 --most 1.1 --run --after 'max(0, {} * {} - c[j])' 61x97x45
-want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 4,6 --dtypes f32 --most 1.1 --after 'max(0, {} + c[j])' 512x512x512
+search lean --sites 3,7 --dtypes i64 --most 1.1 --run --after 'max(0, {} * {} - c[j])' 61x97x45
+search lean --sites 4,6 --dtypes f32 --most 1.1 --after 'max(0, {} + c[j])' 512x512x512
 # Sums of f16 are made in f32: panels of a label of the result need no room for them.
-want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 4,6 --dtypes f16 --most 1.1 512x512x512 4000x500x4000
-want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 4 --dtypes f16 --most 1.2 --run --of "randint:lo=-3:hi=4:seed=1" 48x64x32
+search lean --sites 4,6 --dtypes f16 --most 1.1 512x512x512 4000x500x4000
+search lean --sites 4 --dtypes f16 --most 1.2 --run --of "randint:lo=-3:hi=4:seed=1" 48x64x32
 
-want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 12 --dtypes f16 --most 1.1 4000x500x4000
+search lean --sites 12 --dtypes f16 --most 1.1 4000x500x4000
 # Nor does it move more than the best grid that fits.
-want 0 python3 "$root/tests/plan/grids.py" "$EIN"
-want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 6,9 --limits 1.3,1.75,2.1 1009x757x1327 4096x4096x4096
+search grids
+search grids --sites 6,9 --limits 1.3,1.75,2.1 1009x757x1327 4096x4096x4096
 # Small ones on many sites: parts come in slices of less than 64 KiB, and an operand that is there as a whole, in slices too.
-want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 16,18 --limits 1.75 1000x1000x1000 1009x757x1327
+search grids --sites 16,18 --limits 1.75 1000x1000x1000 1009x757x1327
 
 # Nor than any plan with pins: to cut the batch, all homes must change at once.
-want 0 python3 "$root/tests/plan/pinned.py" "$EIN" batch --limits 6
+search pinned batch --limits 6
 
 # Where 36 sites have blocks of nine sizes, none takes more than the limit, and the plan need not be another.
-want 0 python3 "$root/tests/plan/grids.py" "$EIN" --sites 36 --limits 1.05 4000x500x4000
+search grids --sites 36 --limits 1.05 4000x500x4000
 
 # Parts in f16 are in f32. Each slice that is reduced becomes f16, or what else is made of it, before the next comes.
-want 0 python3 "$root/tests/plan/grids.py" "$EIN" --dtype f16 --sites 6 --limits 1.1,1.5 4000x4000x4000
+search grids --dtype f16 --sites 6 --limits 1.1,1.5 4000x4000x4000
 # Here an operand and the parts must both come in panels.
-want 0 python3 "$root/tests/plan/grids.py" "$EIN" --dtype f16 --sites 8,16 --limits 1.1,1.5 4000x4000x4000
+search grids --dtype f16 --sites 8,16 --limits 1.1,1.5 4000x4000x4000
 cat >half.ein <<'!'
 input A[i:48, k:64], B[k:64, j:40], c[j:40], R[i:48, j:40] : f16
 S[i,j] = sum[k] A[i,k] * B[k,j]

@@ -149,6 +149,10 @@ static const Row rows[] = {
         "  register a : f32 []\n  loops i j\n  for i < $N {\n    for j < t[i] {\n      if (j < 3) {\n"
         "        let a = X[i, j]\n      }\n    }\n    Y[i] = 1.0:f32\n  }\n",
         "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
+    {"so does what is stored where it was, and what is around it", finish_dead,
+        "  loops i j\n  for i < $N {\n    if (i < 3) {\n      for j < 64 {\n        Y[i] = Y[i]\n      }\n    }\n"
+        "    Y[i] = 1.0:f32\n  }\n",
+        "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
     {"what may fail the run stays", finish_dead,
         "  buffer X = %0 : f32 [$N, 64]\n  buffer t = %1 : i64 [$N]\n  buffer Y = %2 : f32 [$N] written\n"
         "  register a : f32 []\n  loops i j\n  for i < $N {\n    let a = X[within(t[i], $N, 0), 0]\n"

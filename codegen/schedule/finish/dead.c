@@ -40,8 +40,18 @@ static bool may_fail(Arena *a, const Expr *top) {
   return false;
 }
 
+/* x[i] = x[i], as where a condition leaves nothing to add to a sum. */
+static bool stores_itself(const LoopStmt *s) {
+  const Expr *e = s->value;
+  if (e->kind != EX_READ || e->i != s->place || e->n != s->n_at) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k] != s->at[k]) return false;
+  return true;
+}
+
 static bool is_dead(const LoopUses *u, const LoopStmt *s) {
   switch (s->kind) {
+  case LOOP_STORE: return stores_itself(s) && !may_fail(u->arena, s->value);
   case LOOP_LET: return !u->place[s->place] && !may_fail(u->arena, s->value);
   case LOOP_LEAD: return !u->place[s->place] && !may_fail(u->arena, s->value);
   case LOOP_INDEX: return !u->var[s->var] && !may_fail(u->arena, s->lo);

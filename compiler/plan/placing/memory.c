@@ -284,7 +284,8 @@ static double panel_share(const Step *s, uint32_t label) {
   uint32_t count = 1;
   for (uint32_t a = 0; a < s->p->mesh.n; a++)
     if (s->p->label[s->vertex][a] == (int8_t)label) count *= s->p->mesh.size[a];
-  double n = part_block(s->g->part->vertices.at[s->vertex].extent[label], count), panel = ceil(n / PANELS_USUAL);
+  double n = part_block(s->g->part->vertices.at[s->vertex].extent[label], count);
+  double panel = ceil(n / (double)PANELS_USUAL);
   return n >= 2 * panel ? 2 * panel / n : 1;
 }
 

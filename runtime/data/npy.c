@@ -113,6 +113,18 @@ static const descr descrs[] = {
     {"i2", EIN_I16}, {"i1", EIN_I8},  {"u1", EIN_U8},  {"b1", EIN_BOOL},
 };
 
+/* What to do about another dtype, by its kind. */
+static const char *descr_hint(const char *text) {
+  switch (text[0] ? text[1] : 0) {
+  case 'c': return "a complex tensor: save its .real and its .imag";
+  case 'u': return "save it as i8";
+  case 'U': case 'S': return "it holds texts, not numbers";
+  case 'O': return "it holds objects of Python, not numbers";
+  case 'M': case 'm': return "times: save them as i8";
+  default: return "bf16: save it as f4";
+  }
+}
+
 static ein_status dict_descr(dict *d, ein_array *out) {
   if (dict_peek(d) == '[')
     return ein_error_set(d->err, EIN_ERR_DTYPE,
@@ -129,8 +141,8 @@ static ein_status dict_descr(dict *d, ein_array *out) {
   }
   return ein_error_set(
       d->err, EIN_ERR_DTYPE,
-      "%s: unknown dtype '%s'; f8 f4 f2 i8 i4 i2 i1 u1 b1 can be read (bf16: save it as f4)",
-      d->name, text);
+      "%s: unknown dtype '%s'; f8 f4 f2 i8 i4 i2 i1 u1 b1 can be read (%s)",
+      d->name, text, descr_hint(text));
 }
 
 static ein_status dict_entry(dict *d, ein_array *out, int *seen) {

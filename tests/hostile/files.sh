@@ -41,9 +41,10 @@ lie "ends before" "$(d '(4,)')" 0 60000
 lie "bad" "" 0
 lie "more than 64 axes" "$(d "($(long 65 '1, '))")" 4
 lie "an extent" "$(d "$(long 10000 '(')")" 4
-lie "unknown dtype" "$(d '(4,)' '|O')" 16
-lie "unknown dtype" "$(d '(4,)' '<U4')" 64
-lie "unknown dtype" "$(d '(1,)' '<c16')" 16
+lie "unknown dtype '|O'; f8 f4 f2 i8 i4 i2 i1 u1 b1 can be read (it holds objects of Python, not numbers)" "$(d '(4,)' '|O')" 16
+lie "it holds texts, not numbers" "$(d '(4,)' '<U4')" 64
+lie "a complex tensor: save its .real and its .imag" "$(d '(1,)' '<c16')" 16
+lie "(save it as i8)" "$(d '(4,)' '<u4')" 16
 lie "unknown dtype" "$(d '(4,)' '<f9')" 16
 lie "True or False" "$(d '(4,)' '<f4' Maybe)" 16
 lie "bad" "{'descr': __import__('os').system('touch owned'), }" 16

@@ -1,4 +1,4 @@
-/* graph/passes/pass_added.c - adds products up under one sum. Y = X + Z, of
+/* graph/passes/reductions/pass_added.c - adds products up under one sum. Y = X + Z, of
  *
  *     X[i,j] = sum[k] A[i,k] * B[k,j]        Z[i,j] = sum[l] C[i,l] * W[l,j]       as many k as l
  *
@@ -11,7 +11,7 @@
  * points, all terms together, that read around the result's points are added up there, too.
  *
  * Nothing else reads the sums. They have no conditions, and the dtype in which they are added up. */
-#include "rebuild.h"
+#include "graph/passes/rebuild.h"
 
 enum {
   TERMS_MOST = 32,

@@ -1,4 +1,4 @@
-/* graph/passes/pass_either.c - splits a reduction over one range or another into one reduction per range:
+/* graph/passes/reductions/pass_either.c - splits a reduction over one range or another into one reduction per range:
  *
  *     sum[t where t == s or t == k[s]] x[t]       sum[t where t == s] x[t] + sum[t where t == k[s] and t != s] x[t]
  *     max[t where not (s <= t and t < s + 9)] x[t]  the larger one of max[t where t < s] x[t] and the one beyond
@@ -16,9 +16,9 @@
  * out is tested at each point. This is done where the ranges together have few of the points, or no more of them than
  * a choice has, whose test costs more than the point and whose excluded reads may lie beyond memory; and not if what is
  * reduced is computed for these labels together, as it is read: its kernel has loops of its own. */
-#include "contract/contract.h"
-#include "range.h"
-#include "reach.h"
+#include "graph/passes/contract/contract.h"
+#include "graph/passes/range.h"
+#include "graph/passes/reach.h"
 
 enum {
   PARTS_MOST = 32,           /* conjuncts */

@@ -1,6 +1,6 @@
-/* graph/passes/pass_classes.c - rewrites reductions in which the result's labels determine one number that points
- * are compared with. In: a vertex that tests each point for each result. Out: one that visits each point once, and
- * reads from it:
+/* graph/passes/reductions/pass_classes.c - rewrites reductions in which the result's labels determine one number that
+ * points are compared with. In: a vertex that tests each point for each result. Out: one that visits each point once,
+ * and reads from it:
  *
  *     S[s] = sum[t where t % 100 == k[s]] x[t]
  *         T[r:100] = sum[t where t % 100 == r] x[t],  S[s] = T[k[s]] if 0 <= k[s] < 100, else 0
@@ -15,7 +15,7 @@
  * the number of points plus that of results, which exceeds most indices; for larger numbers, each point is tested as
  * before. No float sum becomes a difference: the same terms are added. Nothing else is computed, except at points
  * that no result asked for: so all reads there must be proved to be in range. */
-#include "contract/contract.h"
+#include "graph/passes/contract/contract.h"
 
 enum {
   PARTS_MOST = 32,           /* conjuncts */

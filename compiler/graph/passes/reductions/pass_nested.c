@@ -1,10 +1,10 @@
-/* graph/passes/pass_nested.c - makes a reduction of a reduction by the same reducer one: Y[a] = sum[b] Z[a,b], of
- * Z[a,b] = sum[c] X[a,b,c], becomes Y[a] = sum[b,c] X[a,b,c]. Then it makes no difference whether the user wrote
- * sum[b] sum[c], named the inner sum, or wrote one sum over both.
+/* graph/passes/reductions/pass_nested.c - makes a reduction of a reduction by the same reducer one: Y[a] = sum[b]
+ * Z[a,b], of Z[a,b] = sum[c] X[a,b,c], becomes Y[a] = sum[b,c] X[a,b,c]. Then it makes no difference whether the user
+ * wrote sum[b] sum[c], named the inner sum, or wrote one sum over both.
  *
  * Only Y may use Z, at each of its own output labels and with nothing beside it, so that no point is computed again. No
  * domain or predicate of Z, and no rounding, lies in between. */
-#include "rebuild.h"
+#include "graph/passes/rebuild.h"
 
 enum { LABELS_MOST = 60 };
 
@@ -48,7 +48,8 @@ static const EinNode *inner_of(const Nested *c, const EinNode *n) {
   const Expr *e = n->kind == EIN_VERTEX ? s->body : NULL;
   if (!e || e->kind != EX_READ || s->by || s->n_slot != 1 || !may_nest(s->reducer)) return NULL;
   const EinNode *of = n->input[e->i];
-  if (has_read(s->where) || has_read(s->domain) || of->kind != EIN_VERTEX || of->region != n->region || c->shown[of->id] || c->uses[of->id] != 1) return NULL;
+  if (has_read(s->where) || has_read(s->domain) || of->kind != EIN_VERTEX || of->region != n->region) return NULL;
+  if (c->shown[of->id] || c->uses[of->id] != 1) return NULL;
   const EinSum *in = of->sum;
   bool plain = !in->by && !in->where && !in->domain && of->rank == in->n_out && in->reducer == s->reducer;
   if (!plain || in->acc != s->acc || in->dtype != s->acc) return NULL;

@@ -1,7 +1,7 @@
-/* graph/passes/pass_lag.c - a reduction that counts its points by their distance from the result, such as
+/* graph/passes/reductions/pass_lag.c - a reduction that counts its points by their distance from the result, such as
  * sum[k] x[i-k] ?? 0, counts them by where they lie: sum[t where t <= i] x[t], which is a running sum. That is done if
  * it goes to the tensor's end, so that only one bound is left, and if nothing but the bound depends on i then. */
-#include "contract/contract.h"
+#include "graph/passes/contract/contract.h"
 
 enum { CONJUNCTS_MOST = 32 };
 

@@ -1,14 +1,14 @@
-/* graph/passes/pass_separate.c - splits a reduction whose predicate consists of conditions on different labels, into
- * one step per label, the inner ones first: sum[a,b where a <= i and b <= j] A[a,b] becomes T[a,j] = sum[b where b
- * <= j] A[a,b], and then sum[a where a <= i] T[a,j]. This holds for any commutative reducer; and if the reducer
- * distributes over the body's operation, a factor waits for the first step that reduces one of its labels.
+/* graph/passes/reductions/pass_separate.c - splits a reduction whose predicate consists of conditions on different
+ * labels, into one step per label, the inner ones first: sum[a,b where a <= i and b <= j] A[a,b] becomes T[a,j] =
+ * sum[b where b <= j] A[a,b], and then sum[a where a <= i] T[a,j]. This holds for any commutative reducer; and if the
+ * reducer distributes over the body's operation, a factor waits for the first step that reduces one of its labels.
  *
  * Labels that share a condition form a group, and a group is one step. All orders of the groups are tried; they are
  * compared by the number of points, where a label that a condition bounds on one side only is a running sum. A step
  * visits points that the original did not, so its reads must be proved to be in range by its own conditions. */
 #include <string.h>
 
-#include "contract/contract.h"
+#include "graph/passes/contract/contract.h"
 
 enum {
   GROUPS_MOST = 5,           /* whose orders are all tried */

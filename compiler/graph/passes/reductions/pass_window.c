@@ -1,12 +1,12 @@
-/* graph/passes/pass_window.c - turns a band, such as j - 7 <= b and b <= j + 7, into a window that moves with j: its
- * points are counted from its lower end, b = j - 7 + k with k < 15, and beyond the tensor's end, if it gets there, it
- * has the reducer's identity. Then all results have the same number of points, and lanes go along j; this requires that
- * reads have j in their last index only, so that their elements are contiguous.
+/* graph/passes/reductions/pass_window.c - turns a band, such as j - 7 <= b and b <= j + 7, into a window that moves
+ * with j: its points are counted from its lower end, b = j - 7 + k with k < 15, and beyond the tensor's end, if it
+ * gets there, it has the reducer's identity. Then all results have the same number of points, and lanes go along j;
+ * this requires that reads have j in their last index only, so that their elements are contiguous.
  *
  * On many sites a window is what a block reads of an operand, so there all bands become windows (graph_bands),
  * except those over what is computed for these two labels together: a kernel that computes it as it is read leaves
  * out what is not in the band, and would not find that in a window. */
-#include "contract/contract.h"
+#include "graph/passes/contract/contract.h"
 
 enum { CONJUNCTS_MOST = 32 };
 

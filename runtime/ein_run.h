@@ -304,6 +304,7 @@ struct ein_ctx {
   void **data;                 /* for each buffer: its first element, */
   unsigned char *dense;        /*   and whether its strides are row-major; always true for work buffers */
   int64_t *turn;               /* by depth */
+  int64_t round;               /* how often a kernel whose parts are called again has called them all */
   const int *bound;            /* for a function of several kernels: pairs (buffer, its first axis), sites and
                                 * seeds, sizes */
   char *scratch;               /* worker w's begins at scratch + w * scratch_bytes, 64-byte aligned */

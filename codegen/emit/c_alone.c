@@ -21,10 +21,14 @@ static LoopKernel *kernel_nameless(CPrinter *p, const LoopKernel *k) {
 }
 
 static void parts_find(EmitKernel *out, Arena *a, const LoopKernel *k) {
-  CPart part = c_part(k, 0);
-  for (uint32_t i = 0; i < c_parts(k); i++, part = c_part(k, part.end)) {
-    const LoopStmt *s = part.thread;
-    vec_push(a, out->parts, ((EmitPart){s ? s->hi : NULL, s && c_streams(&s->body)}));
+  CParts parts = c_parts(a, k);
+  for (uint32_t i = 0; i < parts.len; i++) {
+    const CPart *x = &parts.at[i];
+    EmitPart part = {.points = x->thread ? x->thread->hi : NULL,
+        .streams = x->thread && c_streams(&x->thread->body),
+        .together = c_round(&parts, i),
+        .rounds = x->round ? x->round->hi->i : 1};
+    vec_push(a, out->parts, part);
   }
 }
 

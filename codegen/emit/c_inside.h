@@ -111,11 +111,14 @@ void c_kernel(CPrinter *p, uint32_t number);
 void c_call(CPrinter *p, uint32_t number, const char *indent);
 /* What becomes one function: an outermost loop that threads share, or all statements up to the next such loop. */
 typedef struct CPart {
-  uint32_t first, end;       /* statements of the kernel */
-  const LoopStmt *thread;    /* the loop; NULL: one thread runs it */
+  LoopBody some;             /* its statements */
+  const LoopStmt *thread;    /* the loop; NULL: one thread runs them */
+  const LoopStmt *round;     /* the loop in which they stand, whose turn is ctx->round; NULL: none */
 } CPart;
-CPart c_part(const LoopKernel *k, uint32_t first);
-uint32_t c_parts(const LoopKernel *k); /* their number */
+typedef VEC(CPart) CParts;
+CParts c_parts(Arena *a, const LoopKernel *k); /* in order */
+uint32_t c_round(const CParts *parts, uint32_t first); /* how many, from this one on, go in rounds together; 1: it
+                                                        * goes in none */
 bool c_streams(const LoopBody *b);
 bool c_is_tested(const CPrinter *p, const LoopPlace *x); /* a bool that may be any byte */
 void c_parts_table(CPrinter *p);     /* of the current kernel: EMIT_PARTS */

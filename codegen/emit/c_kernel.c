@@ -7,19 +7,36 @@
 
 static bool is_thread(const LoopStmt *s) { return s->kind == LOOP_FOR && s->bind == BIND_THREAD; }
 
-CPart c_part(const LoopKernel *k, uint32_t first) {
-  CPart part = {first, first, NULL};
-  if (first < k->body.len && is_thread(k->body.at[first])) {
-    part.thread = k->body.at[first];
-    part.end++;
+static bool is_round(const LoopStmt *s) { return s->kind == LOOP_FOR && s->bind == BIND_ROUND; }
+
+static void parts_add(Arena *a, CParts *parts, const LoopBody *b, const LoopStmt *round) {
+  for (uint32_t i = 0; i < b->len;) {
+    if (is_round(b->at[i])) {
+      parts_add(a, parts, &b->at[i]->body, b->at[i]);
+      i++;
+      continue;
+    }
+    CPart part = {.round = round, .some = {.at = b->at + i, .len = 1}};
+    if (is_thread(b->at[i])) part.thread = b->at[i];
+    while (!part.thread && i + part.some.len < b->len && !is_thread(part.some.at[part.some.len]) &&
+        !is_round(part.some.at[part.some.len]))
+      part.some.len++;
+    i += part.some.len;
+    vec_push(a, *parts, part);
   }
-  while (!part.thread && part.end < k->body.len && !is_thread(k->body.at[part.end])) part.end++;
-  return part;
 }
 
-uint32_t c_parts(const LoopKernel *k) {
-  uint32_t n = 1; /* an empty kernel has one too */
-  for (CPart part = c_part(k, 0); part.end < k->body.len; part = c_part(k, part.end)) n++;
+CParts c_parts(Arena *a, const LoopKernel *k) {
+  CParts parts = {0};
+  parts_add(a, &parts, &k->body, NULL);
+  if (!parts.len) vec_push(a, parts, (CPart){0}); /* an empty kernel has one too */
+  return parts;
+}
+
+uint32_t c_round(const CParts *parts, uint32_t first) {
+  uint32_t n = 1;
+  const LoopStmt *round = parts->at[first].round;
+  while (round && first + n < parts->len && parts->at[first + n].round == round) n++;
   return n;
 }
 
@@ -161,7 +178,7 @@ static Str function_new(CPrinter *p, Str kernel) {
 static const Str *function_names(CPrinter *p) {
   Str *names = map_find(&p->functions.of, p->k);
   if (names) return names;
-  uint32_t n = c_parts(p->k);
+  uint32_t n = c_parts(p->arena, p->k).len;
   names = NEW_ARRAY(p->arena, Str, n);
   for (uint32_t i = 0; i < n; i++) names[i] = function_new(p, p->k->name);
   map_put(&p->functions.of, p->k, names);
@@ -204,31 +221,33 @@ static void door_print(CPrinter *p, const char *name) {
       p->out, ") %s_at(ctx, chunk, worker, 1 EIN_FUSED);\n  else %s_any(ctx, chunk, worker);\n}\n\n", name, name);
 }
 
-/* Prints statements from..to-1 of the kernel as a function; a thread loop's variable is its parameter. */
-static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t from, uint32_t to) {
-  const char *name = function_names(p)[part]->s, *chunk = "chunk";
+/* Prints a part of the kernel as a function; a thread loop's variable is its parameter. */
+static void part_print(CPrinter *p, uint32_t number, const CPart *part) {
+  const char *name = function_names(p)[number]->s, *chunk = "chunk";
+  const LoopStmt *thread = part->thread, *round = part->round;
   Buf *out = p->out, body = buf_new(p->arena);
-  const LoopStmt *first = from < to ? all->at[from] : NULL;
-  bool thread = first && first->kind == LOOP_FOR && first->bind == BIND_THREAD;
-  LoopBody some = {.at = first ? all->at + from : NULL, .len = to - from};
   c_kernel_begin(p, p->k, thread ? NULL : chunk);
   p->out = &body;
-  c_body(p, thread ? &first->body : &some, 1);
+  c_body(p, thread ? &thread->body : &part->some, 1);
   p->out = out;
   Buf head = buf_new(p->arena);
   p->out = &head;
   head_print(p);
+  if (round && p->f.var_used[round->var]) {
+    buf_printf(&head, "  const int64_t %s = ctx->round;\n", c_var(p, round->var));
+    p->f.uses_ctx = true;
+  }
   p->out = out;
-  if (thread) chunk = c_var(p, first->var);
+  if (thread) chunk = c_var(p, thread->var);
   buf_printf(out, "EIN_INLINE void %s_at(ein_ctx *ctx, int64_t %s, int worker, int dense EIN_FUSED_PARAMETER) {\n",
       name, chunk);
   if (!p->f.uses_ctx) buf_str(out, "  (void)ctx;\n");
-  if (!thread || !p->f.var_used[first->var]) buf_printf(out, "  (void)%s;\n", chunk);
+  if (!thread || !p->f.var_used[thread->var]) buf_printf(out, "  (void)%s;\n", chunk);
   if (!p->f.uses_worker) buf_str(out, "  (void)worker;\n");
   if (!p->f.uses_dense) buf_str(out, "  (void)dense;\n");
   buf_add(out, head.s, head.len);
   buf_add(out, body.s, body.len);
-  if (!thread && c_streams(&some)) buf_str(out, "  ein_stream_end();\n"); /* threads do so themselves */
+  if (!thread && c_streams(&part->some)) buf_str(out, "  ein_stream_end();\n"); /* threads do so themselves */
   buf_str(out, "}\n\n");
   door_print(p, name);
 }
@@ -271,9 +290,8 @@ static void kernel_take(CPrinter *p, uint32_t number, bool narrow) {
 
 static void parts_print(CPrinter *p, uint32_t number, bool narrow) {
   kernel_take(p, number, narrow);
-  CPart part = c_part(p->k, 0);
-  for (uint32_t i = 0; i < c_parts(p->k); i++, part = c_part(p->k, part.end))
-    part_print(p, i, &p->k->body, part.first, part.end);
+  CParts parts = c_parts(p->arena, p->k);
+  for (uint32_t i = 0; i < parts.len; i++) part_print(p, i, &parts.at[i]);
 }
 
 void c_kernel(CPrinter *p, uint32_t number) {
@@ -335,29 +353,40 @@ void c_bound_tables(CPrinter *p) {
 
 void c_parts_table(CPrinter *p) {
   buf_str(p->out, "extern ein_task *const " EMIT_PARTS "[];\nein_task *const " EMIT_PARTS "[] = {");
-  for (uint32_t i = 0; i < c_parts(p->k); i++) buf_printf(p->out, "%s%s", i ? ", " : "", function_names(p)[i]->s);
+  for (uint32_t i = 0, n = c_parts(p->arena, p->k).len; i < n; i++)
+    buf_printf(p->out, "%s%s", i ? ", " : "", function_names(p)[i]->s);
   buf_str(p->out, "};\n");
+}
+
+static void part_call(CPrinter *p, const LoopKernel *k, uint32_t number, const CPart *part, const char *before) {
+  const LoopStmt *s = part->thread;
+  const char *name = function_names(p)[number]->s;
+  if (!s) {
+    buf_printf(p->out, "%sif (ein_once(ctx, %s)) return ein_state(ctx);\n", before, name);
+    return;
+  }
+  buf_printf(p->out, "%sif (ein_parallel%s(ctx, %s, ", before, c_streams(&s->body) ? "_streams" : "", name);
+  if (s->hi->kind == EX_INT) buf_printf(p->out, "%lld, ", (long long)s->hi->i);
+  else buf_printf(p->out, "ctx->size[%u], ", c_size_number(p, s->hi));
+  work_text(p, k->work);
+  buf_str(p->out, ")) return ein_state(ctx);\n");
 }
 
 static void call_print(CPrinter *p, uint32_t number, bool narrow, const char *before) {
   const LoopKernel *k = p->p->kernels.at[number];
   if (narrow) k = k->narrow;
-  CPart part = c_part(k, 0);
+  CParts parts = c_parts(p->arena, k);
   kernel_take(p, number, narrow);
   if (is_shared(p) && k->places.len)
     buf_printf(p->out, "%sctx->bound = %s;\n", before, bound_name(p, number, narrow));
-  for (uint32_t i = 0; i < c_parts(k); i++, part = c_part(k, part.end)) {
-    const LoopStmt *s = part.thread;
-    if (!s) {
-      buf_printf(p->out, "%sif (ein_once(ctx, %s)) return ein_state(ctx);\n", before, function_names(p)[i]->s);
-      continue;
-    }
-    const char *streaming = c_streams(&s->body) ? "_streams" : "";
-    buf_printf(p->out, "%sif (ein_parallel%s(ctx, %s, ", before, streaming, function_names(p)[i]->s);
-    if (s->hi->kind == EX_INT) buf_printf(p->out, "%lld, ", (long long)s->hi->i);
-    else buf_printf(p->out, "ctx->size[%u], ", c_size_number(p, s->hi));
-    work_text(p, k->work);
-    buf_str(p->out, ")) return ein_state(ctx);\n");
+  for (uint32_t i = 0, end; i < parts.len; i = end) {
+    const LoopStmt *round = parts.at[i].round;
+    const char *in = round ? arena_printf(p->arena, "%s  ", before) : before;
+    end = i + c_round(&parts, i);
+    if (round)
+      buf_printf(p->out, "%sfor (ctx->round = 0; ctx->round < %lld; ctx->round++) {\n", before, (long long)round->hi->i);
+    for (uint32_t n = i; n < end; n++) part_call(p, k, n, &parts.at[n], in);
+    if (round) buf_printf(p->out, "%s}\n", before);
   }
 }
 

@@ -70,8 +70,12 @@ const EmitRows *emit_cuda_rows(const LoopProgram *p, const EmitOptions *o); /* N
 
 /* ---- a single kernel: compiled by itself, and shared with equal kernels of other programs -------------------- */
 #define EMIT_PARTS "ein_parts" /* a table of its functions: ein_task *const [] */
-typedef struct EmitPart { const Expr *points; bool streams; } EmitPart; /* points: how many calls of it threads share;
-                                                                         * NULL: one call */
+typedef struct EmitPart {
+  const Expr *points;        /* how many calls of it threads share; NULL: one call */
+  bool streams;
+  uint32_t together;         /* so many parts, from this one on, are called in order, */
+  int64_t rounds;            /*   and that so often; ctx->round counts */
+} EmitPart;
 typedef struct EmitKernel {
   VEC(EmitPart) parts;
   VEC(const Expr *) sizes;   /* dims-only. ctx->bound has for each place a buffer and its first axis; then these

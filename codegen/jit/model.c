@@ -7,7 +7,7 @@
 
 typedef struct Count { int64_t known; int32_t size; } Count; /* size: its number; -1: it is constant */
 
-typedef struct Part { ein_task *function; bool streams; Count points; } Part;
+typedef struct Part { ein_task *function; bool streams; Count points; uint32_t together; int64_t rounds; } Part;
 
 typedef struct Step Step;
 typedef VEC(Step) Steps;
@@ -153,8 +153,10 @@ static bool part_do(const JitRuntime *r, ein_ctx *ctx, const Step *s, const Part
 
 static bool kernel_do(const JitRuntime *r, ein_ctx *ctx, const Step *s) {
   ctx->bound = s->bound;
-  for (uint32_t i = 0; i < s->n_parts; i++)
-    if (!part_do(r, ctx, s, &s->part[i])) return false;
+  for (uint32_t i = 0; i < s->n_parts; i += s->part[i].together)
+    for (ctx->round = 0; ctx->round < s->part[i].rounds; ctx->round++)
+      for (uint32_t k = 0; k < s->part[i].together; k++)
+        if (!part_do(r, ctx, s, &s->part[i + k])) return false;
   return true;
 }
 
@@ -231,7 +233,7 @@ static void kernel_step(Made *m, Step *s, const LoopKernel *k, const JitKernel *
   Part *part = NEW_ARRAY(m->arena, Part, x->made.parts.len + 1);
   for (uint32_t i = 0; i < x->made.parts.len; i++) {
     const EmitPart *of = &x->made.parts.at[i];
-    part[i] = (Part){.function = x->part[i], .streams = of->streams, .points = {1, -1}};
+    part[i] = (Part){x->part[i], of->streams, {1, -1}, of->together, of->rounds};
     if (of->points) part[i].points = count_of(m, of->points), s->work = count_of(m, k->work);
   }
   s->part = part;

@@ -23,6 +23,7 @@ typedef struct Check {
   VEC(uint32_t) indices;     /*   and variables that are set by `index` */
   uint32_t nesting;
   bool threads;              /* inside a thread loop */
+  bool round;                /* inside a loop whose turns all threads end together */
   Map tasks;                 /* by step + 1: the kernel's depth + 1, */
   Map calls;                 /*   and its task, if a C function computes it */
 } Check;
@@ -228,8 +229,17 @@ static void check_bind(Check *c, const LoopStmt *s) {
     fail(c, "a loop is held and is none of a power of two that ends with a store, up to %d", LOOP_HELD);
 }
 
+static void check_round(Check *c, const LoopStmt *s) {
+  bool plain = s->lo && expr_is_int(s->lo, 0) && s->hi && s->hi->kind == EX_INT && s->step == 1;
+  if (c->nesting) fail(c, "a loop inside of a block goes in rounds");
+  if (!plain) fail(c, "a loop goes in rounds, and not from 0 to a constant by 1");
+  c->round = true;
+  check_block(c, &s->body);
+  c->round = false;
+}
+
 static void check_threads(Check *c, const LoopStmt *s) {
-  if (c->nesting) fail(c, "a loop inside of a block is bound to threads");
+  if (c->nesting > c->round) fail(c, "a loop inside of a block is bound to threads");
   c->threads = true;
   check_block(c, &s->body);
   c->threads = false;
@@ -297,6 +307,8 @@ static void check_for(Check *c, const LoopStmt *s) {
     check_threads(c, s);
   else if (s->bind == BIND_THREAD)
     fail(c, "a thread loop stands in a thread loop");
+  else if (s->bind == BIND_ROUND)
+    check_round(c, s);
   else
     check_block(c, &s->body);
   c->var[s->var] = VAR_GONE;

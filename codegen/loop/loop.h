@@ -11,13 +11,15 @@
 
 typedef enum {
   BIND_SEQ,
-  BIND_THREAD,               /* iterations are independent; only as a statement of the kernel itself */
+  BIND_THREAD,               /* iterations are independent; only as a statement of the kernel itself, or of a ROUND */
   BIND_VECTOR,               /* iterations are independent and run in lanes */
   BIND_SHORT,                /* the same, with a known number of iterations, at most LOOP_SHORT: must not be unrolled */
   BIND_HELD,                 /* the same, with a power of two, at most LOOP_HELD: they store vectors alone, which a
                               * compiler may keep in registers */
   BIND_UNROLL,               /* unrolled */
   BIND_ROLL,                 /* never unrolled: it walks memory in order, which the hardware prefetches */
+  BIND_ROUND,                /* in order, from 0 to a constant; only as a statement of the kernel itself. Thread loops
+                              * stand in it as in the kernel: all threads end one before any begins the next */
   BIND_GRID,                 /* on a device: iterations are independent blocks, along an axis of the grid; only as a
                               * statement of the kernel itself, or alone in another such loop */
   BIND_BLOCK                 /* on a device: iterations are threads of one block, along an axis of it, and meet at

@@ -70,7 +70,7 @@ static void print_indent(Printer *p, uint32_t level) {
 static void print_body(Printer *p, const LoopBody *body, uint32_t level);
 
 const char loop_axis[] = "xyz";
-const char *const loop_binds[] = {"", "thread", "vector", "short", "held", "unroll", "roll", "grid", "block"};
+const char *const loop_binds[] = {"", "thread", "vector", "short", "held", "unroll", "roll", "round", "grid", "block"};
 const char *const loop_spaces[] = {"buffer", "register", "stack", "scratch", "shared"};
 
 /* `for i < hi from lo step 4 thread {`; the defaults are from 0, step 1, in order. */

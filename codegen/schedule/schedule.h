@@ -355,6 +355,7 @@ void walk_plain(Sched *s, Walk *w, uint32_t from, LoopBind innermost);
 void walk_count(Sched *s, Walk *w, uint32_t n, const Expr *f);
 /* Cuts the outermost ones together into chunks for threads; `work`: scalar operations inside the innermost. */
 void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost);
+const Expr *walk_number(Sched *s, const Walk *w); /* of the turn, over all of them; the last counts fastest */
 /* Their values a turn later, or at the last turn. Those that are not wanted keep their values; wanted NULL: all are. */
 void walk_next(Sched *s, const Walk *w, const bool *wanted, const Expr **next);
 

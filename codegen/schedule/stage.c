@@ -81,13 +81,15 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
   walk_plain(s, w, n, innermost);
 }
 
+const Expr *walk_number(Sched *s, const Walk *w) {
+  const Expr *f = w->index[0];
+  for (uint32_t k = 1; k < w->n; k++) f = ex_add(s, ex_mul(s, f, w->extent[k]), w->index[k]);
+  return f;
+}
+
 void walk_next(Sched *s, const Walk *w, const bool *wanted, const Expr **next) {
-  const Expr *f = w->index[0], *all = w->extent[0];
+  const Expr *f = walk_number(s, w), *all = extents_product(s, w, w->n);
   uint32_t first = 0;
-  for (uint32_t k = 1; k < w->n; k++) {
-    f = ex_add(s, ex_mul(s, f, w->extent[k]), w->index[k]);
-    all = ex_mul(s, all, w->extent[k]);
-  }
   while (wanted && first < w->n && !wanted[first]) first++;
   if (first == w->n) return;
   f = named(s, NULL, "next", ex_min(s, ex_add(s, f, ex_int(s, 1)), ex_sub(s, all, ex_int(s, 1))));

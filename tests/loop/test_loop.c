@@ -147,6 +147,13 @@ static const TextBreak breaks[] = {
     {"  for i < $N vector polled 3 {\n    Y[i] = w[i]\n  }\n",
         "  if true {\n    for i < $N thread {\n      Y[i] = w[i]\n    }\n  }\n",
         "kernel Y: a loop inside of a block is bound to threads"},
+    {"for j < 64 step 8 roll", "for j < 64 step 8 round", "kernel y: a loop inside of a block goes in rounds"},
+    {"  loops i\n  for i < $N vector polled 3 {\n    Y[i] = w[i]\n  }\n",
+        "  loops i r\n  for r < $N round {\n    for i < $N thread {\n      Y[i] = w[i]\n    }\n  }\n",
+        "kernel Y: a loop goes in rounds, and not from 0 to a constant by 1"},
+    {"  loops i\n  for i < $N vector polled 3 {\n    Y[i] = w[i]\n  }\n",
+        "  loops i r\n  for r < 3 round {\n    if true {\n      for i < $N thread {\n        Y[i] = w[i]\n      }\n    }\n  }\n",
+        "kernel Y: a loop inside of a block is bound to threads"},
     {"for j < 64 step 8", "for j < 64.0 step 8", "kernel y: where a loop ends is f64 and not i64"},
     {"for j < 64 step 8", "for j < k step 8", "kernel y: loop variable k stands outside of its loop"},
     {"for j < 64 step 8", "for i < 64 step 8", "kernel y: two loops have the variable i"},
@@ -239,7 +246,7 @@ static void spoil_space(LoopProgram *p) { kernel_y(p)->places.at[0].space = (Loo
 static void spoil_buffer(LoopProgram *p) { kernel_y(p)->places.at[3].buffer = 1; }
 static void spoil_var(LoopProgram *p) { threads(p)->var = 77; }
 static void spoil_vars(LoopProgram *p) { kernel_y(p)->var.len = 1; }
-static void spoil_bind(LoopProgram *p) { threads(p)->bind = (LoopBind)9; }
+static void spoil_bind(LoopProgram *p) { threads(p)->bind = (LoopBind)(BIND_BLOCK + 1); }
 static void spoil_cond(LoopProgram *p) { threads(p)->cond = expr_bool(p->tasks->exprs, true); }
 static void spoil_maybe(LoopProgram *p) { threads(p)->maybe = true; }
 static void spoil_op(LoopProgram *p) { threads(p)->op = OP_SIN; }

@@ -76,7 +76,7 @@ static bool has_lanes(const LoopStmt *s) {
 }
 
 static bool loop_look(Ask *a, LoopStmt *s) {
-  if (s->kind != LOOP_FOR || s->bind == BIND_THREAD || !has_lanes(s)) return false;
+  if (s->kind != LOOP_FOR || s->bind == BIND_THREAD || s->bind == BIND_ROUND || !has_lanes(s)) return false;
   Finder f = {a, expr_nodes(a->arena, NULL, HAS_READ)};
   a->place = NEW_ARRAY(a->arena, bool, a->k->places.len + 1);
   a->var = NEW_ARRAY(a->arena, bool, a->k->var.len + 1);

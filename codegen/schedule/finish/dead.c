@@ -57,7 +57,8 @@ static bool is_dead(const LoopUses *u, const LoopStmt *s) {
   case LOOP_INDEX: return !u->var[s->var] && !may_fail(u->arena, s->lo);
   case LOOP_IF: return !s->body.len && !s->other.len && !may_fail(u->arena, s->cond);
   case LOOP_FOR:
-    return s->bind != BIND_THREAD && !s->body.len && !may_fail(u->arena, s->lo) && !may_fail(u->arena, s->hi);
+    if (s->bind == BIND_THREAD || s->bind == BIND_ROUND) return false;
+    return !s->body.len && !may_fail(u->arena, s->lo) && !may_fail(u->arena, s->hi);
   default: return false;
   }
 }

@@ -22,7 +22,7 @@ static const Expr *with_values(void *env, const Expr *e) {
 }
 
 static bool runs_once(const Once *o, const LoopStmt *s) {
-  if (s->kind != LOOP_FOR || s->bind == BIND_THREAD) return false;
+  if (s->kind != LOOP_FOR || s->bind == BIND_THREAD || s->bind == BIND_ROUND) return false;
   int64_t past;
   if (s->lo->kind == EX_INT && s->hi->kind == EX_INT && add_ok(s->lo->i, s->step, &past))
     return s->lo->i < s->hi->i && s->hi->i <= past;

@@ -41,11 +41,12 @@ static uint32_t near_kept(const Panel *t, uint32_t *label) {
 }
 
 /* [near labels.., tiles of lanes, tiles of rows, rows, lanes], or [near labels.., rows, lanes] if a row's lanes are
- * contiguous. */
+ * contiguous. In rounds, the block's number comes first. */
 static uint32_t sum_at(Panel *t, int64_t r, const Expr *l, const Expr **at) {
   Sched *s = t->s;
-  uint32_t *near = NEW_ARRAY(s->arena, uint32_t, t->p->n_label + 1), n = near_kept(t, near);
-  for (uint32_t k = 0; k < n; k++) at[k] = t->block.at[near[k]];
+  uint32_t *near = NEW_ARRAY(s->arena, uint32_t, t->p->n_label + 1), n_near = near_kept(t, near), n = 0;
+  if (t->rounds) at[n++] = t->block.number;
+  for (uint32_t k = 0; k < n_near; k++) at[n++] = t->block.at[near[k]];
   if (t->keep.line) {
     at[n++] = t->keep.by_tile ? ex_int(s, r) : ex_add(s, ex_mul(s, t->u.at, ex_int(s, t->u.unit)), ex_int(s, r));
     at[n++] = pack_lane(t, l);
@@ -68,9 +69,10 @@ static int64_t near_size(const Panel *t, uint32_t label) {
 
 static void sums_place(Panel *t) {
   Sched *s = t->s;
-  const Expr **dim = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4);
-  uint32_t *near = NEW_ARRAY(s->arena, uint32_t, t->p->n_label + 1), n = near_kept(t, near);
-  for (uint32_t k = 0; k < n; k++) dim[k] = ex_int(s, near_size(t, near[k]));
+  const Expr **dim = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 5);
+  uint32_t *near = NEW_ARRAY(s->arena, uint32_t, t->p->n_label + 1), n_near = near_kept(t, near), n = 0;
+  if (t->rounds) dim[n++] = ex_int(s, pack_blocks(t));
+  for (uint32_t k = 0; k < n_near; k++) dim[n++] = ex_int(s, near_size(t, near[k]));
   if (t->keep.line) {
     dim[n++] = ex_int(s, t->keep.by_tile ? t->u.unit : t->u.units * t->u.unit);
     dim[n++] = ex_int(s, lanes_all(t));
@@ -80,8 +82,9 @@ static void sums_place(Panel *t) {
     dim[n++] = ex_int(s, t->u.unit);
     dim[n++] = ex_int(s, t->v.unit);
   }
-  t->block.kept = place_own(s, NULL, "sums", t->p->stage->sum->acc, n, dim);
-  var_add(s, t->block.kept, NULL);
+  DType acc = t->p->stage->sum->acc;
+  t->block.kept = t->rounds ? place_shared(s, "sums", acc, n, dim) : place_own(s, NULL, "sums", acc, n, dim);
+  if (!t->rounds) var_add(s, t->block.kept, NULL);
 }
 
 static void rows_open(Panel *t, const Expr **u0) {
@@ -99,7 +102,7 @@ void pack_tiles_open(Panel *t, const Expr **u0, const Expr **v0) {
 void pack_sums_step(Panel *t, const uint32_t *acc) {
   Sched *s = t->s;
   const EinSum *sum = t->p->stage->sum;
-  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *l;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 5), *l;
   for (int64_t r = 0; r < t->u.unit; r++) {
     LoopBody *was = pack_lanes(t, ex_int(s, t->v.unit), &l);
     uint32_t n = sum_at(t, r, l, at);
@@ -111,7 +114,7 @@ void pack_sums_step(Panel *t, const uint32_t *acc) {
 }
 
 static void sum_load(Panel *t, uint32_t acc, int64_t r, const Expr *l) {
-  const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 4);
+  const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 5);
   uint32_t n = sum_at(t, r, l, at);
   (void)acc;
   result_store(
@@ -122,6 +125,7 @@ void pack_sums_new(Panel *t) {
   const Expr *u0, *v0;
   sums_place(t);
   LoopBody *was = t->s->body;
+  if (t->rounds) pack_round_is(t, false);
   pack_tiles_open(t, &u0, &v0);
   pack_sums_step(t, NULL);
   into(t->s, was);
@@ -135,6 +139,7 @@ void pack_sums_store(Panel *t) {
     return;
   }
   LoopBody *was = t->s->body;
+  if (t->rounds) pack_round_is(t, true);
   pack_tiles_open(t, &u0, &v0);
   pack_rows_do(t, none, u0, v0, sum_load);
   into(t->s, was);

@@ -9,6 +9,13 @@
  *       fill the lanes' panel, fill the rows' panel
  *       for each tile: reduce in registers, then store it, or, if there are several blocks, add it to the sums
  *     store the sums
+ *
+ * or, in rounds, if that needs less memory (share.c):
+ *
+ *   for each block of the reduced labels
+ *     fill all panels, by threads
+ *     for each block of rows and lanes, by threads
+ *       add its tiles to its sums; in the last round, store these
  */
 #include "panels.h"
 
@@ -125,9 +132,13 @@ static void block(Panel *t) {
     if (has_panel(t, &t->pack[k])) pack_new(t, &t->pack[k]);
   if (t->keep.sums) pack_sums_new(t);
   LoopBody *around = s->body;
-  for (uint32_t k = 0; k < t->depth.n_outer; k++) pack_loop_whole(t, t->depth.outer[k]);
-  deep_open(t);
-  deep_too_open(t);
+  if (t->rounds) {
+    pack_round_at(t);
+  } else {
+    for (uint32_t k = 0; k < t->depth.n_outer; k++) pack_loop_whole(t, t->depth.outer[k]);
+    deep_open(t);
+    deep_too_open(t);
+  }
   if (t->v.shared) pack_share_at(t, &t->v);
   if (t->u.shared) pack_share_at(t, &t->u);
   fill_and_tile(t);
@@ -231,6 +242,7 @@ static void blocks_walk(Panel *t, bool threads) {
     for (uint32_t k = 0; k < side[i]->n_part; k++) pack_part_block(t, &side[i]->part[k], b->w.index[parts++]);
   pack_side_block(t, &t->v, b->w.index[tiles]);
   pack_side_block(t, &t->u, b->w.index[tiles + 1]);
+  if (t->rounds) t->block.number = walk_number(s, &b->w);
   t->next.wanted = pack_looks_ahead(t);
   if (t->next.wanted) next_find(t, b);
   block(t);
@@ -267,10 +279,11 @@ static void how_panels(const Panel *t) {
   if (t->keep.held) buf_str(&b, ", streamed by tiles");
   if (t->keep.along) buf_printf(&b, ", one after the other along %s", how_label(st, t->v.tile));
   if (t->u.shared || t->v.shared)
-    buf_printf(&b, ", %s filled ahead",
+    buf_printf(&b, ", %s filled ahead%s",
         t->u.shared && t->v.shared ? "all"
             : t->u.shared          ? "those of rows"
-                                   : "those of lanes");
+                                   : "those of lanes",
+        t->rounds ? ", in rounds" : "");
   how_add(t->s, st, "%s", b.s);
 }
 
@@ -284,7 +297,10 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   pack_walk_choose(t);
   pack_comes_choose(t);
   how_panels(t);
+  LoopBody *was = s->body;
+  if (t->rounds) pack_round_open(t);
   pack_share_fill(t);
   blocks_walk(t, threads);
+  into(s, was);
   return true;
 }

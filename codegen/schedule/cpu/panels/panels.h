@@ -95,6 +95,8 @@ typedef struct PanelBlock {
   const Expr *too_lo, *too_n;/* of `cut_too` */
   const Expr **at;           /* by label: its position in the block */
   uint32_t kept;             /* the place of its kept results */
+  const Expr *round;         /* in rounds: the number of the current one, */
+  const Expr *number;        /*   and of the block */
 } PanelBlock;
 
 /* The test of a block's elements while its panels are filled, for which its tiles are made twice: for a block that has
@@ -148,6 +150,8 @@ typedef struct Panel {
   Pack pack[PACKS_MOST];
   const Expr *body;          /* reads of slots beyond the last are those of the packs */
   PanelDepth depth;
+  bool rounds;               /* for each block of the reduced labels, all panels are filled, then all tiles added to
+                              * the sums of all blocks (schedule/cpu/panels/share.c) */
   PanelKeep keep;
   Units units;
   PanelBlock block;
@@ -221,9 +225,13 @@ const Expr *pack_odd_read(Panel *t);     /* whether there were any */
 /* ---- schedule/cpu/panels/share.c ---- */
 void pack_share_choose(Panel *t, bool threads);
 void pack_walk_choose(Panel *t);         /* then the order of the labels around the panels */
+void pack_round_open(Panel *t);          /* if it goes in rounds: opens their loop */
+void pack_round_at(Panel *t);            /* sets the round's block of the reduced labels */
+LoopBody *pack_round_is(Panel *t, bool last); /* opens `if` it is the last round, or the first */
 void pack_share_fill(Panel *t);          /* all panels of shared sides */
 void pack_share_at(Panel *t, Side *x);   /* the current panel, once all labels of the block are known */
 int64_t pack_share_blocks(const Panel *t, const Side *x); /* the number of panels */
+int64_t pack_blocks(const Panel *t);     /* the number of blocks of rows and lanes */
 bool pack_looks_shared(const Panel *t);  /* the elements that are tested are those of a shared side */
 const Expr *pack_share_odd(Panel *t);    /* whether its current panel has odd ones */
 

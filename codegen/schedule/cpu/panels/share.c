@@ -1,6 +1,8 @@
 /* codegen/schedule/cpu/panels/share.c - panels that all threads share. If the other side has many blocks, each would
  * fill the panel again. Instead threads fill all blocks of a side once, before the tiles, into a work buffer that
- * lives for this step only. */
+ * lives for this step only. If the reduced labels are cut into several blocks, that may go in rounds: of each, all
+ * panels are filled, then all tiles added to the sums, which are then kept for the whole result. So the work buffer
+ * holds one block of the reduced labels. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +12,10 @@ enum {
   FILLS = 3,                       /* least number of fills that it saves: shared panels come from further away */
   USED_ENOUGH = 512,               /* rows or lanes of a block that make refilling for each cost next to nothing */
   SHARED_BYTES = 16 * 1024 * 1024, /* of a side, at most: half of the last-level cache */
-  BLOCK_LEAST = 1 << 15            /* operations of a block that are worth its loops */
+  BLOCK_LEAST = 1 << 15,           /* operations of a block that are worth its loops */
+  ROUND_BYTES = 1 << 20,           /* that rounds save at least, */
+  ROUND_SHARE = 4,                 /*   and one part of so many, */
+  ROUND_OPS = 1 << 25              /* operations of a round, which are worth its two barriers */
 };
 
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -50,9 +55,35 @@ static bool all_exact(const StagePlan *p) {
   return true;
 }
 
-static bool pays(const Panel *t, const Side *x, const Side *other) {
+static bool pays(const Panel *t, const Side *x, const Side *other, double rounds) {
   double uses = pack_near_all(t, other) * (double)(other->unit * other->units);
-  return uses < (double)USED_ENOUGH && blocks_of(t, other) >= (double)FILLS && side_bytes(t, x) <= (double)SHARED_BYTES;
+  return uses < (double)USED_ENOUGH && blocks_of(t, other) >= (double)FILLS &&
+      side_bytes(t, x) <= rounds * (double)SHARED_BYTES;
+}
+
+static void sides_choose(Panel *t, double rounds) {
+  t->u.shared = pays(t, &t->u, &t->v, rounds);
+  t->v.shared = pays(t, &t->v, &t->u, rounds);
+}
+
+/* Rows and lanes of all blocks, as they are kept. */
+static double results_kept(const Panel *t) {
+  const Side *side[] = {&t->u, &t->v};
+  double n = 1;
+  for (int i = 0; i < 2; i++)
+    n *= blocks_of(t, side[i]) * pack_near_all(t, side[i]) * (double)(side[i]->unit * side[i]->units);
+  return n;
+}
+
+/* Whether panels are filled in rounds: they take much more memory than the sums of all results. */
+static bool goes_in_rounds(const Panel *t) {
+  const EinSum *sum = t->p->stage->sum;
+  double rounds = blocks_deep(t), ops = results_kept(t) * pack_points(t), all = 0;
+  if (!t->keep.sums || t->keep.line || t->thin || red_is_arg(sum) || !loop_lies_alike(sum->acc)) return false;
+  if (t->u.shared) all += side_bytes(t, &t->u);
+  if (t->v.shared) all += side_bytes(t, &t->v);
+  double saved = all * (1 - 1 / rounds) - results_kept(t) * (double)dtype_size(sum->acc);
+  return saved >= (double)ROUND_BYTES && saved * (double)ROUND_SHARE >= all && ops >= (double)ROUND_OPS;
 }
 
 void pack_share_choose(Panel *t, bool threads) {
@@ -61,8 +92,9 @@ void pack_share_choose(Panel *t, bool threads) {
       (pack_looks(t) && !t->guard && !t->zeros) || !all_exact(t->p))
     return;
   if (t->depth.cut_too != NO_LABEL) return;
-  t->u.shared = pays(t, &t->u, &t->v);
-  t->v.shared = pays(t, &t->v, &t->u);
+  sides_choose(t, blocks_deep(t));
+  t->rounds = goes_in_rounds(t);
+  if (!t->rounds) sides_choose(t, 1);
 }
 
 /* ---- in which order ---------------------------------------------------------------------------------------------- */
@@ -137,12 +169,18 @@ void pack_share_at(Panel *t, Side *x) {
   for (uint32_t k = 0; k < x->n_part; k++)
     count_on(s, &n, blocks_along(t, x->part[k].label, x->part[k].slots), x->part[k].number);
   count_on(s, &n, blocks_along(t, x->tile, x->unit * x->units), x->number);
-  for (uint32_t k = 0; k < d->n_outer; k++) count_on(s, &n, bound[d->outer[k]], t->e->label[d->outer[k]]);
-  count_on(s, &n, blocks_along(t, d->cut, d->deep), expr_op2(s->x, OP_IDIV, t->block.lo, ex_int(s, d->deep)));
+  for (uint32_t k = 0; k < d->n_outer && !t->rounds; k++)
+    count_on(s, &n, bound[d->outer[k]], t->e->label[d->outer[k]]);
+  if (!t->rounds)
+    count_on(s, &n, blocks_along(t, d->cut, d->deep), expr_op2(s->x, OP_IDIV, t->block.lo, ex_int(s, d->deep)));
   x->block = named(s, NULL, "panel", n);
 }
 
-int64_t pack_share_blocks(const Panel *t, const Side *x) { return (int64_t)(blocks_of(t, x) * blocks_deep(t)); }
+int64_t pack_share_blocks(const Panel *t, const Side *x) {
+  return (int64_t)(blocks_of(t, x) * (t->rounds ? 1 : blocks_deep(t)));
+}
+
+int64_t pack_blocks(const Panel *t) { return (int64_t)(blocks_of(t, &t->u) * blocks_of(t, &t->v)); }
 
 /* ---- odd elements ------------------------------------------------------------------------------------------------ */
 
@@ -164,27 +202,61 @@ const Expr *pack_share_odd(Panel *t) {
 
 /* ---- a whole side ------------------------------------------------------------------------------------------------ */
 
-/* Opens block f, counted over the side's blocks and those of the reduced labels. */
-static void block_open(Panel *t, Side *x, const Expr *f) {
+static void walk_deep(Panel *t, Walk *w) {
+  const PanelDepth *d = &t->depth;
+  const Expr *const *bound = t->p->stage->bound;
+  for (uint32_t k = 0; k < d->n_outer; k++) walk_add(t->s, w, t->p->stage->label[d->outer[k]], bound[d->outer[k]]);
+  walk_add(t->s, w, NULL, blocks_along(t, d->cut, d->deep));
+}
+
+/* Sets the block of the reduced labels whose position is at index[0] and behind. */
+static void deep_is(Panel *t, const Expr *const *index) {
   Sched *s = t->s;
   const PanelDepth *d = &t->depth;
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < d->n_outer; k++) pack_label_is(t, d->outer[k], index[n++]);
+  const Expr *hi = t->p->stage->bound[d->cut], *deep = ex_int(s, d->deep);
+  bool one = hi->i <= d->deep;
+  t->block.lo = one ? ex_int(s, 0) : named(s, NULL, "block", ex_mul(s, index[n], deep));
+  t->block.n = one ? hi : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, hi, t->block.lo)));
+}
+
+void pack_round_open(Panel *t) {
+  Sched *s = t->s;
+  const Expr *rounds = ex_int(s, (int64_t)blocks_deep(t));
+  uint32_t v = var_new(s, NULL, "deep");
+  into(s, &for_add(s, v, ex_int(s, 0), rounds, 1, BIND_ROUND)->body);
+  t->block.round = var_read(s, v);
+}
+
+void pack_round_at(Panel *t) {
+  Walk *w = NEW(t->s->arena, Walk);
+  walk_deep(t, w);
+  walk_count(t->s, w, w->n, t->block.round);
+  deep_is(t, w->index);
+}
+
+LoopBody *pack_round_is(Panel *t, bool last) {
+  const Expr *round = ex_int(t->s, last ? (int64_t)blocks_deep(t) - 1 : 0);
+  return into(t->s, &if_add(t->s, expr_op2(t->s->x, OP_EQ, t->block.round, round))->body);
+}
+
+/* Opens block f, counted over the side's blocks and, without rounds, those of the reduced labels. */
+static void block_open(Panel *t, Side *x, const Expr *f) {
+  Sched *s = t->s;
   const Expr *const *bound = t->p->stage->bound;
   Walk *w = NEW(s->arena, Walk);
   uint32_t n = 0;
   for (uint32_t k = 0; k < x->n_far; k++) walk_add(s, w, t->p->stage->label[x->far[k]], bound[x->far[k]]);
   for (uint32_t k = 0; k < x->n_part; k++) walk_add(s, w, NULL, blocks_along(t, x->part[k].label, x->part[k].slots));
   walk_add(s, w, NULL, blocks_along(t, x->tile, x->unit * x->units));
-  for (uint32_t k = 0; k < d->n_outer; k++) walk_add(s, w, t->p->stage->label[d->outer[k]], bound[d->outer[k]]);
-  walk_add(s, w, NULL, blocks_along(t, d->cut, d->deep));
+  if (!t->rounds) walk_deep(t, w);
   walk_count(s, w, w->n, f);
   for (uint32_t k = 0; k < x->n_far; k++) pack_label_is(t, x->far[k], w->index[n++]);
   for (uint32_t k = 0; k < x->n_part; k++) pack_part_block(t, &x->part[k], w->index[n++]);
   pack_side_block(t, x, w->index[n++]);
-  for (uint32_t k = 0; k < d->n_outer; k++) pack_label_is(t, d->outer[k], w->index[n++]);
-  const Expr *hi = bound[d->cut], *deep = ex_int(s, d->deep);
-  bool one = hi->i <= d->deep;
-  t->block.lo = one ? ex_int(s, 0) : named(s, NULL, "block", ex_mul(s, w->index[n], deep));
-  t->block.n = one ? hi : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, hi, t->block.lo)));
+  if (t->rounds) pack_round_at(t);
+  else deep_is(t, w->index + n);
   x->block = f;
 }
 

@@ -1,0 +1,61 @@
+#!/bin/sh
+# suite: ci
+# Long sums whose panels are filled in rounds, one for each block of the reduced labels: several reduced labels, panels of one side or
+# of both, odd sizes, a result that a fused equation reads, one thread and three, in process and as a program, and a loop's text read
+# again. A result times a vector is also computed from the factors in the other order; on small integers both are exact.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+unset EIN_MACHINE
+
+cat >plain.ein <<'END'
+dim M = 261, N = 530, K = 2801
+A[i:M,k:K] = TYPE((i * 7 + k * 5) % 11 - 5)
+B[k:K,j:N] = TYPE((k * 3 + j * 13) % 7 - 3)
+Y[i:M,j:N] = TYPE((i + j) % 5)
+output Z[i,j] = Y[i,j] - 2 * sum[k] A[i,k] * B[k,j]
+v[j:N] = TYPE(j % 3)
+w[k] = sum[j] B[k,j] * v[j]
+assert (sum[i where (sum[j] Z[i,j] * v[j]) != (sum[j] Y[i,j] * v[j]) - 2 * (sum[k] A[i,k] * w[k])] 1) == 0, "the product is wrong"
+output sums[i] = sum[j] Z[i,j] * v[j]
+END
+cat >labels.ein <<'END'
+dim B = 3, M = 131, N = 530, H = 3, K = 1100
+A[b:B,i:M,h:H,k:K] = TYPE((i * 7 + k * 5 + h) % 11 - 5 + b % 2)
+C[k:K,j:N,h:H] = TYPE((k * 3 + j * 13 + h) % 7 - 3)
+output Z[i,j,b] = sum[h,k] A[b,i,h,k] * C[k,j,h]
+v[j:N] = TYPE(j % 3)
+w[k,h] = sum[j] C[k,j,h] * v[j]
+assert (sum[i,b where (sum[j] Z[i,j,b] * v[j]) != (sum[h,k] A[b,i,h,k] * w[k,h])] 1) == 0, "the product is wrong"
+output sums[i,b] = sum[j] Z[i,j,b] * v[j]
+END
+cat >one.ein <<'END'
+dim M = 1100, N = 130, K = 4000
+A[k:K,i:M] = TYPE((i * 7 + k * 5) % 11 - 5)
+B[k:K,j:N] = TYPE((k * 3 + j * 13) % 7 - 3)
+output Z[i,j] = sum[k] A[k,i] * B[k,j]
+v[j:N] = TYPE(j % 3)
+w[k] = sum[j] B[k,j] * v[j]
+assert (sum[i where (sum[j] Z[i,j] * v[j]) != (sum[k] A[k,i] * w[k])] 1) == 0, "the product is wrong"
+output sums[i] = sum[j] Z[i,j] * v[j]
+END
+
+check() { # PROGRAM DTYPE
+  x=$1-$2
+  sed "s/TYPE/$2/g" $1.ein >$x.ein
+  want 0 "$EIN" build $x.ein --stop=loop
+  shows "in rounds"
+  cp out $x.loop
+  want 0 "$EIN" check $x.loop
+  for threads in 1 3; do
+    want 0 "$EIN" run $x.ein --target=jit --threads=$threads
+    cp out $x.$threads
+  done
+  cmp -s $x.1 $x.3 || wrong "$x depends on the threads"
+}
+check plain f32
+want 0 "$EIN" run plain-f32.ein --target=c --flags="-O1 -march=native" --threads=3
+cmp -s plain-f32.1 out || wrong "in process and by the C compiler, results are different"
+check labels f64
+check one i32
+finish

@@ -342,6 +342,7 @@ Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e); /* a n
 Leave run_eval(Session *s, Eval *e, EvalStatus *status);                  /* computes, and complains */
 bool program_first(Session *s, Args *a); /* moves the first operand that is not NAME=SOURCE to the front */
 Leave program_missing(Session *s, const Args *a, const char *form); /* none is a program; form: what to type */
+Leave data_refuse(Session *s, const Args *a, const char *command); /* NAME=SOURCE, where the command reads no data */
 enum { THREADS_MOST = 4096 };
 Leave threads_wanted(Session *s, const Args *a, int *out);                /* --threads; 0: not given */
 /* opinion.c: the AST evaluator must find the same outputs, if it supports the program. */

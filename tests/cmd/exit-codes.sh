@@ -67,6 +67,14 @@ want 2 "$EIN" run sum.ein X = ones
 says "X: an input is given as one word, NAME=SOURCE: X=X.npy"
 want 2 "$EIN" build sum.ein --stop=nosuch
 says "--stop=nosuch: there is no such language"
+want 2 "$EIN" build sum.ein --stop=c
+says "--stop=c: what is compiled from is written by --emit=c"
+for command in build check graph; do
+  want 2 "$EIN" $command sum.ein X=x.npy
+  says "X=x.npy: ein $command reads programs and no data; sizes are given by -D NAME=N"
+done
+cp sum.ein X=1.ein
+want 0 "$EIN" check X=1.ein
 want 2 "$EIN" build sum.ein --stop=tra
 says "ein build sum.ein -n 4 --stop=tra"
 want 2 "$EIN" build sum.ein

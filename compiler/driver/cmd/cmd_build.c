@@ -29,6 +29,8 @@ static Leave stop_known(Session *s, const Args *a, const char *stop, const char 
     return fail(s, LEAVE_USAGE,
         "--stop=%s: it is of a plan for many sites; -n says for how many: ein build %s -n 4 --stop=%s", stop,
         shown(s->arena, path), stop);
+  if (strcmp(stop, "c") == 0 || strcmp(stop, "cuda") == 0)
+    return fail(s, LEAVE_USAGE, "--stop=%s: what is compiled from is written by --emit=%s", stop, stop);
   return fail(s, LEAVE_USAGE, "--stop=%s: there is no such language; %s", stop, have);
 }
 
@@ -233,6 +235,7 @@ static Leave one_goal(Session *s, const Args *a) {
   if (goals > 1) return fail(s, LEAVE_USAGE, "one of --stop, --emit and --lib at a time");
   if (arg_has(a, OPT_SHARED) && !arg_has(a, OPT_LIB))
     return fail(s, LEAVE_USAGE, "--shared goes with --lib: ein build x.ein --lib --shared -o dir/");
+  if (data_refuse(s, a, "ein build")) return LEAVE_USAGE;
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein build x.ein -o prog");
   const char *target = arg_last(a, OPT_TARGET);
   if (target && strcmp(target, "c") != 0 && strcmp(target, "mpi") != 0 && !target_device(s, a))

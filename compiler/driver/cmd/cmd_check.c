@@ -32,8 +32,8 @@ Leave cmd_check(Session *s, Args *a) {
   if (!a->operands.len) return fail(s, LEAVE_USAGE, "which programs? ein check x.ein");
   Diags *all = diags_new(s->arena);
   if (format && strcmp(format, "json") == 0) s->collect = all;
-  Leave l = LEAVE_OK;
-  for (uint32_t i = 0; i < a->operands.len; i++) l = worse(l, check_one(s, a, a->operands.at[i]));
+  Leave l = data_refuse(s, a, "ein check");
+  for (uint32_t i = 0; !l && i < a->operands.len; i++) l = worse(l, check_one(s, a, a->operands.at[i]));
   if (!s->collect) return l;
   Buf b = buf_new(s->arena);
   diags_json(all, &b);

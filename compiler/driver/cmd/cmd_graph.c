@@ -39,6 +39,7 @@ Leave cmd_graph(Session *s, Args *a) {
   const char *to = arg_last(a, OPT_OUTPUT);
   if (arg_has(a, OPT_TEXT) + arg_has(a, OPT_JSON) + arg_has(a, OPT_DOT) + arg_has(a, OPT_SVG) > 1)
     return fail(s, LEAVE_USAGE, "one of --text, --json, --dot and --svg at a time");
+  if (data_refuse(s, a, "ein graph")) return LEAVE_USAGE;
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein graph x.ein");
   Job j;
   Buf b = buf_new(s->arena);

@@ -1,6 +1,7 @@
 /* driver/cmd/cmd_run.c - ein run: takes sizes and inputs, and writes outputs to files or to the terminal; under
  * --expect it compares them with the program's own comments. */
 #include <string.h>
+#include <unistd.h>
 
 #include "algebra/eval/eval.h"
 #include "graph/passes/passes.h"
@@ -460,6 +461,17 @@ Leave program_missing(Session *s, const Args *a, const char *form) {
           s, LEAVE_USAGE, "which program? --%s takes the word after it, here %s: %s", options[o].name, taken, form);
   }
   return fail(s, LEAVE_USAGE, "which program? %s", form);
+}
+
+Leave data_refuse(Session *s, const Args *a, const char *command) {
+  Str name;
+  const char *rest;
+  for (uint32_t i = 0; i < a->operands.len; i++) {
+    const char *word = a->operands.at[i];
+    if (word_split(s, word, &name, &rest) && access(word, F_OK) != 0)
+      return fail(s, LEAVE_USAGE, "%s: %s reads programs and no data; sizes are given by -D NAME=N", word, command);
+  }
+  return LEAVE_OK;
 }
 
 static bool only_programs(Session *s, const Args *a) {

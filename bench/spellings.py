@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""spellings.py EIN [--count N] [--seed S] [--families NAME ...] [--limit R]: how much the time depends on the spelling of a computation.
+"""spellings.py EIN [--count N] [--seed S] [--families NAME ...] [--open NAME ...] [--limit R]: how much the time depends on the spelling of a computation.
 
 Random contractions are written in several ways: with the fewest labels and with more; with factors, declarations and
 the labels of the sum in another order; with other names. --families: instead, the computations of families.py, or some of
-them, which users spell in very different ways. Their results must agree. Spellings with different loops are timed
+them, which users spell in very different ways. --open: instead, rows of peers.py, whose sizes are numbers in one
+spelling, and said by the inputs in the other. Results must agree. Spellings with different loops are timed
 alternately, and the worst is compared with the best. On one thread, the processor's time is taken, which other load on
 the machine disturbs little."""
 import argparse
@@ -21,6 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from einlib import CLOSE, DTYPES, Data, Failure, runs_find, support_make  # noqa: E402
 from families import FAMILIES  # noqa: E402
 from peers.contractions import contractions  # noqa: E402
+from peers.groups import GROUPS  # noqa: E402
 
 
 def library_load(ein):
@@ -62,24 +64,26 @@ def loops(ein, path):
 
 
 class Spelling:
-    """A program, compiled in process, with its data."""
+    """A program, compiled in process, with its data. sizes: the path of a program that tells the inputs' sizes."""
 
-    def __init__(self, o, what, path, below):
+    def __init__(self, o, what, path, below, sizes=None):
         self.what = what
         self.handle, _ = o.library.function_open([path, "--target=jit", f"--threads={o.threads}"], ())
-        graph = subprocess.run([o.ein, "build", path, "--stop=graph"], stdout=subprocess.PIPE, text=True, check=True).stdout
-        self.inputs = [Data(name, DTYPES.index(dtype), shape_read(shape)) for name, shape, dtype in re.findall(r"^input %\d+ (\w+)(\[.*?\])? : (\w+)", graph, flags=re.M)]
+        graph = subprocess.run([o.ein, "build", sizes or path, "--stop=graph"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.inputs = [Data(name, DTYPES.index(dtype), shape_read(shape)) for name, shape, dtype in re.findall(r"^(?:input|param) %\d+ (\w+)(\[.*?\])? : (\w+)", graph, flags=re.M)]
         for d in self.inputs:
             o.support.fill(d.at, d.dtype, d.elements, below.get(d.name, 16), 1 + sum(map(ord, d.name)))
-        given, made = (o.library.Tensor * (len(self.inputs) + 1))(), (o.library.Tensor * 2)()
+        outputs = len(re.findall(r"^output ", graph, flags=re.M))
+        given, made = (o.library.Tensor * (len(self.inputs) + 1))(), (o.library.Tensor * (outputs + 1))()
         for k, d in enumerate(self.inputs):
             given[k] = o.library.Tensor.from_buffer_copy(d.view)
         call = o.library.lib.ein_function_call
         self.run = lambda: call(self.handle, given, made)
         if self.run():
             raise o.library.error_of(o.library.lib.ein_function_answer(self.handle).contents)
-        self.output = Data("Y", made[0].dtype, made[0].shape[:made[0].ndim])  # where later results go
-        made[0] = o.library.Tensor.from_buffer_copy(self.output.view)
+        self.outputs = [Data(f"Y{k}", t.dtype, t.shape[:t.ndim]) for k, t in enumerate(made[:outputs])]  # where later results go
+        for k, d in enumerate(self.outputs):
+            made[k] = o.library.Tensor.from_buffer_copy(d.view)
         self.runs, self.least = runs_find(self.run), math.inf
 
     def sample(self, clock):
@@ -89,17 +93,16 @@ class Spelling:
         self.least = min(self.least, (clock() - start) / self.runs)
 
     def differs(self, o, other):
-        a, b = self.output, other.output
-        return o.support.differ(a.at, b.at, a.dtype, a.count) > 100 * CLOSE[a.dtype]
+        return any(o.support.differ(a.at, b.at, a.dtype, a.count) > 100 * CLOSE[a.dtype] for a, b in zip(self.outputs, other.outputs))
 
 
 def shape_read(text):
     return [int(n) for n in re.findall(r"\d+", text)]
 
 
-def measured(o, programs, below):
+def measured(o, programs, below, sizes=False):
     """Returns the least seconds, by what tells spellings apart, those with equal loops as one; and which disagree with
-    the first."""
+    the first. sizes: the first tells those of all inputs."""
     with tempfile.TemporaryDirectory() as folder:
         one, some = {}, []
         for what, program in programs.items():
@@ -108,7 +111,8 @@ def measured(o, programs, below):
                 f.write(program + "\n")
             one.setdefault(loops(o.ein, path), (what, path))
         if len(one) > 1:
-            some = [Spelling(o, what, path, below) for what, path in one.values()]
+            first = next(iter(one.values()))[1] if sizes else None
+            some = [Spelling(o, what, path, below, first) for what, path in one.values()]
         for _ in range(o.rounds):
             for s in some:
                 s.sample(time.process_time if o.threads == 1 else time.perf_counter)
@@ -131,6 +135,22 @@ def family_row(o, family):
     return math.inf if wrong else ratio
 
 
+def opened(program, names):
+    """The program with these dims open."""
+    return re.sub(rf"\b({'|'.join(names)}) = \d+", r"\1", program, count=len(names))
+
+
+def open_row(o, row):
+    """Prints the time of a row with open sizes beside that with known ones; returns the ratio."""
+    program = row.program()
+    declared = " ".join(re.findall(r"\[(.*?)\]", " ".join(re.findall(r"^(?:input|param) .*", program, flags=re.M))))
+    names = [n for n in row.sizes if re.search(rf":{n}\b *(,|$)", declared)]  # the others, no input tells
+    least, wrong = measured(o, {"known": program, "open": opened(program, names)}, row.below, True)
+    ratio = least["open"] / least["known"]
+    print(f"{ratio:5.2f}  {row.name} ({least['known'] * 1e3:.3g} ms)" + "  WRONG" * len(wrong), flush=True)
+    return math.inf if wrong else ratio
+
+
 def contraction_row(o, c, rng):
     least, _ = measured(o, spellings(c, rng), {})
     if not least:
@@ -148,6 +168,7 @@ def main():
     words.add_argument("--count", type=int, default=20)
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--families", nargs="*", metavar="NAME", help="shell patterns; without a name, all")
+    words.add_argument("--open", nargs="*", metavar="NAME", help="shell patterns; without a name, all")
     words.add_argument("--dtype", default="f32", help="of the families")
     words.add_argument("--threads", type=int, default=1)
     words.add_argument("--rounds", type=int, default=7)
@@ -158,7 +179,10 @@ def main():
     o.library = library_load(o.ein)
     with tempfile.TemporaryDirectory() as folder:
         o.support = support_make(o.cc, folder)
-    if o.families is None:
+    if o.open is not None:
+        rows = [r.at(False) for g in GROUPS for p in g.parts for r in p.rows]
+        ratios = [open_row(o, r) for r in rows if not o.open or any(fnmatch.fnmatch(r.name, p) for p in o.open)]
+    elif o.families is None:
         rng = random.Random(o.seed)
         ratios = [contraction_row(o, c, rng) for c in contractions(o.seed, o.count)]
     else:

@@ -20,8 +20,10 @@ typedef struct Look {
   const TaskStage *st;
   uint32_t n_outer;
   uint64_t outer;            /* labels that all such reads lack */
-  bool shares, alone;        /* the stage has a read that rows share; one that a row reuses enough by itself */
-  double wanted, others;     /* points of stages that want blocks, and of those that do not need them */
+  bool shares, alone;        /* the stage has a read that rows share; one that a row reuses enough by itself, */
+  bool by_data;              /*   or that is anywhere for each row */
+  double wanted, others;     /* points of stages that want blocks, and of those that do not need them; */
+  double against;            /*   of those that blocks make slower: lanes across rows would gather */
 } Look;
 
 static bool has_some(const Expr *e, uint32_t from, uint32_t to) {
@@ -54,7 +56,7 @@ static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
   uint64_t lacks = 0;
   for (uint32_t l = 0; l < k->n_outer; l++)
     if (!ex_has_label(leaf, l)) lacks |= (uint64_t)1 << l;
-  k->alone |= is_by_data(leaf, k->n_outer);
+  k->by_data |= is_by_data(leaf, k->n_outer);
   if (!lacks || !has_some(leaf, k->n_outer, sum->n_out)) return leaf;
   k->outer &= lacks;
   if (used_in_row(k, leaf)) k->alone = true;
@@ -65,12 +67,13 @@ static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
 static void stage_look(Look *k, const TaskStage *st) {
   double points = 1;
   k->st = st;
-  k->shares = k->alone = false;
+  k->shares = k->alone = k->by_data = false;
   if (st->sum->reducer != RED_NONE) expr_map(k->s->x, st->sum->body, leaf_look, k);
   for (uint32_t l = k->n_outer; l < st->sum->n_out + st->sum->n_red; l++)
     points *= (double)task_size_guess(k->s->t, st->bound[l]);
   if (k->shares) k->wanted += points;
-  else if (k->alone) k->others += points;
+  else if (k->alone || k->by_data) k->others += points;
+  if (k->by_data && !k->shares) k->against += points;
 }
 
 /* The outer label of the rows; NOWHERE if most of the work is in products that have enough tiles within each row. */
@@ -79,7 +82,7 @@ static uint32_t rows_label(Sched *s, const Task *k) {
   uint32_t best = NOWHERE;
   if (k->n_outer > 60) return NOWHERE;
   for (uint32_t i = 0; i < k->stages.len; i++) stage_look(&look, &k->stages.at[i]);
-  if (look.wanted * (double)WORTH <= look.others) return NOWHERE;
+  if (look.wanted * (double)WORTH <= look.others || look.wanted <= look.against) return NOWHERE;
   for (uint32_t l = 0; l < k->n_outer; l++) {
     int64_t size = task_size_guess(s->t, k->stages.at[0].bound[l]);
     if (!(look.outer >> l & 1) || size < BLOCK_LEAST / 2) continue;

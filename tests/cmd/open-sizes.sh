@@ -1,7 +1,55 @@
 #!/bin/sh
 # suite: ci
-# Sizes that are not known when a program is compiled: what reads whole matrices by data goes row by row.
+# Sizes that are not known when a program is compiled: a product whose sum is short enough when it runs stores its results from registers,
+# and not by way of sums that several blocks add to; and what reads whole matrices by data goes row by row.
 . "$(dirname "$0")/common"
+
+cat >product.ein <<'EIN'
+dim M, N, K
+input A[i:M,k:K], B[k:K,j:N] : f32
+input b[j:N] : f32
+output C[i,j] = max(b[j] + sum[k] A[i,k] * B[k,j], 0)
+EIN
+cat >turned.ein <<'EIN'
+dim M, N, K
+input A[k:K,i:M], B[j:N,k:K] : i32
+output C[i,j] = sum[k] A[k,i] * B[j,k]
+EIN
+cat >greatest.ein <<'EIN'
+dim M, N, K
+input A[i:M,k:K], B[k:K,j:N] : f64
+output C[i,j] = max[k] (A[i,k] + B[k,j])
+EIN
+cat >two.ein <<'EIN'
+dim M, N, K, L
+input A[i:M,k:K,l:L], B[k:K,j:N,l:L] : f32
+output C[i,j] = sum[k,l] A[i,k,l] * B[k,j,l]
+EIN
+cat >batch.ein <<'EIN'
+dim L, M, N, K
+input A[l:L,i:M,k:K], B[l:L,k:K,j:N] : f32
+output C[l,j,i] = sum[k] A[l,i,k] * B[l,k,j]
+EIN
+cat >known.ein <<'EIN'
+input A[i:100,k:2000], B[k:2000,j:100] : f32
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+EIN
+for p in product turned greatest batch; do
+  want 0 "$EIN" build $p.ein --stop=loop
+  shows 'if ($K <= '
+done
+want 0 "$EIN" build known.ein --stop=loop
+grep -qF "<= 512) maybe" out && wrong "a known size is asked for"
+for size in 1 4 511 512 513 1100; do
+  for p in product turned greatest; do
+    want 0 "$EIN" verify $p.ein -D M=21 -D N=35 -D K=$size --flags="-O1 -march=native"
+  done
+done
+want 0 "$EIN" verify product.ein -D M=150 -D N=300 -D K=17 --threads 3 --flags="-O3 -march=native"
+for size in 3 70; do
+  want 0 "$EIN" verify two.ein -D M=21 -D N=35 -D K=$size -D L=$size --flags="-O1 -march=native"
+  want 0 "$EIN" verify batch.ein -D M=21 -D N=35 -D K=$size -D L=3 --flags="-O1 -march=native"
+done
 
 # Blocks of rows would read a column of the expert's matrix for each of their rows.
 cat >experts.ein <<'EIN'

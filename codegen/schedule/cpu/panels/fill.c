@@ -96,10 +96,12 @@ static int64_t row_length(const Panel *t, const Pack *k) {
 }
 
 /* Points more of the last reduced label than a panel of rows has. It is filled tile by tile for each point, and the
- * first-level cache must keep each tile's line for the next points: it keeps SETS lines per distance of SETS lines. */
+ * first-level cache must keep each tile's line for the next points: it keeps SETS lines per distance of SETS lines. Of
+ * rows whose length is not known, only the first lines may be in use. */
 static int64_t depth_more(const Panel *t, const Pack *k) {
   const Side *x = &t->u;
   int64_t size = dtype_size(pack_units_type(t, k)), point = x->unit * size, tile = point, apart = SETS * LINE;
+  if (!k->lanes && !k->across && k->n_red && !t->p->exact[k->red[k->n_red - 1]]) return LINE / size;
   if (k->lanes || !k->across || x->flat != NO_LABEL || !k->n_red || point % LINE == 0) return 0;
   for (uint32_t i = 0; i < k->n_red; i++) tile *= pack_depth(t, k->red[i]);
   while (tile % apart) apart /= 2; /* tiles lie in sets that are so far apart */

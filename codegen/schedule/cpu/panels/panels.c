@@ -119,9 +119,37 @@ static void fill_and_tile(Panel *t) {
   into(s, was);
 }
 
+/* Shares the block's panels, fills them, and computes the tiles. */
+static void deep_block(Panel *t) {
+  if (t->v.shared) pack_share_at(t, &t->v);
+  if (t->u.shared) pack_share_at(t, &t->u);
+  fill_and_tile(t);
+}
+
+/* Whether one block may have all points of the reduced labels, which their extents decide when it runs. */
+static const Expr *once_if(Panel *t) {
+  Sched *s = t->s;
+  const PanelDepth *d = &t->depth;
+  const Expr *size = t->p->stage->bound[d->cut], *too = d->cut_too == NO_LABEL ? NULL : t->p->stage->bound[d->cut_too];
+  if (!t->keep.sums || t->keep.line || d->n_outer || t->p->stage->sum->where || size->kind == EX_INT) return NULL;
+  const Expr *when = expr_op2(s->x, OP_LE, size, ex_int(s, d->deep));
+  return too ? expr_and(s->x, when, expr_op2(s->x, OP_LE, too, ex_int(s, d->deep_too))) : when;
+}
+
+/* All points in one block: tiles store their results, and no sums are kept. */
+static void once(Panel *t) {
+  Sched *s = t->s;
+  const PanelDepth *d = &t->depth;
+  t->block.lo = ex_int(s, 0), t->block.n = t->p->stage->bound[d->cut];
+  if (d->cut_too != NO_LABEL) t->block.too_lo = ex_int(s, 0), t->block.too_n = t->p->stage->bound[d->cut_too];
+  t->keep.once = true;
+  deep_block(t);
+  t->keep.once = false;
+}
+
 static void block(Panel *t) {
   Sched *s = t->s;
-  const Expr *domain = t->p->stage->sum->domain;
+  const Expr *domain = t->p->stage->sum->domain, *when = once_if(t);
   LoopBody *was = s->body;
   if (domain && !s->follow.goes_on) { /* what continues is stored everywhere */
     Corners c = corners_of_block(t);
@@ -130,6 +158,12 @@ static void block(Panel *t) {
   }
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (has_panel(t, &t->pack[k])) pack_new(t, &t->pack[k]);
+  if (when) {
+    LoopStmt *st = if_add(s, when);
+    into(s, &st->body);
+    once(t);
+    into(s, &st->other);
+  }
   if (t->keep.sums) pack_sums_new(t);
   LoopBody *around = s->body;
   if (t->rounds) {
@@ -139,9 +173,7 @@ static void block(Panel *t) {
     deep_open(t);
     deep_too_open(t);
   }
-  if (t->v.shared) pack_share_at(t, &t->v);
-  if (t->u.shared) pack_share_at(t, &t->u);
-  fill_and_tile(t);
+  deep_block(t);
   into(s, around);
   if (t->keep.sums) pack_sums_store(t);
   into(s, was);

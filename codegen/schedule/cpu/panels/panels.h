@@ -119,7 +119,8 @@ typedef struct PanelNext {
 /* What becomes of a tile's results: it stores them from registers, unless a field says otherwise. Chosen once
  * (schedule/cpu/panels/size.c, keep.c). */
 typedef struct PanelKeep {
-  bool sums;                 /* several blocks of reduced labels: a block's sums are kept */
+  bool sums;                 /* several blocks of reduced labels: a block's sums are kept; */
+  bool once;                 /*   but the current tiles have all points, and store their results */
   bool line;                 /* results are kept in rows with all lanes, and stored from there */
   bool by_tile;              /* for one tile of rows at a time */
   int64_t near;              /* for all points of this near label; NO_LABEL: one of each */

@@ -280,7 +280,7 @@ static void inner_open(Panel *t, const Expr *of, bool first) {
  * cut label. */
 static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
   FetchRows rows = rows_ahead(t, u0, NULL, NULL);
-  if (!t->keep.sums && !t->keep.line && !t->keep.held) result_fetch(t->s, &rows, t->e, v0, t->v.unit);
+  if ((t->keep.once || !t->keep.sums) && !t->keep.line && !t->keep.held) result_fetch(t->s, &rows, t->e, v0, t->v.unit);
   if (t->depth.n_inner && pack_fetches_rows(t, &rows)) rows_fetch(t->s, &rows, t->e);
   else if (!t->depth.n_inner && !has_parts(t)) part_fetch(t, &rows, ex_int(t->s, 0), 1);
 }
@@ -385,7 +385,7 @@ void pack_tiles(Panel *t) {
   } else {
     pack_tiles_open(t, &u0, &v0);
     tile_reduce(t, acc, u0, v0);
-    if (t->keep.sums) pack_sums_step(t, acc);
+    if (t->keep.sums && !t->keep.once) pack_sums_step(t, acc);
     else if (t->keep.held) pack_held_store(t, acc, u0, v0);
     else pack_rows_do(t, acc, u0, v0, row_store);
   }

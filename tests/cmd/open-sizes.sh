@@ -51,6 +51,16 @@ for size in 3 70; do
   want 0 "$EIN" verify batch.ein -D M=21 -D N=35 -D K=$size -D L=3 --flags="-O1 -march=native"
 done
 
+# A transpose that may be large prefetches its next tile where it is.
+cat >transpose.ein <<'EIN'
+dim I, J
+input X[i:I,j:J] : f32
+output Y[j,i] = X[i,j]
+EIN
+want 0 "$EIN" build transpose.ein --stop=loop
+shows 'fetch X['
+want 0 "$EIN" verify transpose.ein -D I=2064 -D J=2051 --flags="-O1 -march=native"
+
 # Blocks of rows would read a column of the expert's matrix for each of their rows.
 cat >experts.ein <<'EIN'
 dim N, D, E, F

@@ -116,6 +116,7 @@ typedef struct Squares {
   const Expr *when;          /* condition for streaming the result: see stream_if */
   int64_t square;            /* elements along each side */
   bool tiled;
+  bool asks;                 /* a condition at run time tells what is large; while it holds, `when` is not NULL */
   bool lined;                /* tiles begin where lines of the result do; one that has all its lanes streams them: */
   bool whole;                /*   the current one */
   bool kept;                 /* squares beside each other are kept, and then streamed by rows of several lines: */
@@ -255,6 +256,7 @@ static void squares_choose(Squares *q, bool threads) {
   if (when && q->square * size >= LINE) when = whole_lines(s, p->stage, when);
   else when = NULL;
   if (when && !(when->kind == EX_INT && !when->i)) q->when = when;
+  q->asks = q->when && q->when->kind != EX_INT;
   q->tiled = tiles_pay(q);
   q->side[LANES] = q->side[OTHER] = q->square;
   if (!q->tiled) return;
@@ -401,7 +403,7 @@ static void squares_fetch(Squares *q) {
   const Expr **was = arena_copy(s->arena, q->e->label, p->n_label * sizeof *was);
   for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = q->next[k];
   for (uint32_t a = 0; a < sum->n_slot; a++) {
-    bool large = (q->when && q->when->kind != EX_INT) || plan_bytes(s, p, a) >= tiled_least(s);
+    bool large = (q->when && q->asks) || plan_bytes(s, p, a) >= tiled_least(s);
     if (!read[a] || p->stage->slot[a].kept || !large) continue;
     for (int rows = 0; rows < 2; rows++)
       if (plan_move(p, a, q->side_of[rows]) == MOVE_FAR && plan_move(p, a, q->side_of[!rows]) == MOVE_UNIT)

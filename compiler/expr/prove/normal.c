@@ -421,3 +421,14 @@ const Expr *expr_divide(Exprs *p, const Expr *e, const Expr *d) {
   }
   return terms_join(&t) ? terms_expr(p, &t) : NULL;
 }
+
+const Expr *expr_solve(Exprs *p, const Expr *a, const Expr *b, uint32_t label, uint32_t n) {
+  const Expr *form = expr_normal(p, expr_op2(p, OP_SUB, a, b)), **to = NEW_ARRAY(exprs_arena(p), const Expr *, n + 1);
+  const Expr *own = expr_label(p, label);
+  if (form->has & HAS_READ || !(form->has & HAS_LABEL)) return NULL;
+  for (uint32_t l = 0; l < n; l++) to[l] = l == label ? expr_int(p, DT_I64, 0) : expr_label(p, l);
+  const Expr *rest = expr_normal(p, expr_relabel(p, form, n, to)),
+             *part = expr_normal(p, expr_op2(p, OP_SUB, form, rest));
+  if (part == own) return expr_normal(p, expr_op1(p, OP_NEG, rest));
+  return part == expr_normal(p, expr_op1(p, OP_NEG, own)) ? rest : NULL;
+}

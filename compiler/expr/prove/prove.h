@@ -17,6 +17,9 @@ static inline bool expr_same_value(Exprs *p, const Expr *a, const Expr *b) { /* 
 }
 /* e / d if it divides exactly as a polynomial (d is a product of atoms and a constant), else NULL. */
 const Expr *expr_divide(Exprs *p, const Expr *e, const Expr *d);
+/* Solves a == b, in which the label, one of n, has the coefficient 1 or -1, for it. NULL: it is no such equation, or
+ * has reads. */
+const Expr *expr_solve(Exprs *p, const Expr *a, const Expr *b, uint32_t label, uint32_t n);
 
 typedef enum { PROVED, REFUTED, OPEN_DIMS, OPEN_DATA } Verdict;
 

@@ -39,21 +39,10 @@ static const Expr *label_alone(const Expr *e, const Expr **low) {
   return NULL;
 }
 
-/* Solves a == b, in which the label has the coefficient 1 or -1, for it. NULL: it is no such equation. */
-static const Expr *solved_for(Exprs *x, const Expr *a, const Expr *b, const Expr *label, uint32_t n) {
-  const Expr *form = expr_normal(x, expr_op2(x, OP_SUB, a, b)), **to = NEW_ARRAY(exprs_arena(x), const Expr *, n + 1);
-  if (form->has & HAS_READ || !(form->has & HAS_LABEL)) return NULL;
-  for (uint32_t l = 0; l < n; l++) to[l] = l == label->i ? expr_int(x, DT_I64, 0) : expr_label(x, l);
-  const Expr *rest = expr_normal(x, expr_relabel(x, form, n, to)),
-             *part = expr_normal(x, expr_op2(x, OP_SUB, form, rest));
-  if (part == label) return expr_normal(x, expr_op1(x, OP_NEG, rest));
-  return part == expr_normal(x, expr_op1(x, OP_NEG, label)) ? rest : NULL;
-}
-
 /* What an equation says that the label is. n: if it may depend on the n labels; 0: if it may depend on none. */
 static const Expr *pinned_to(Exprs *x, const Expr *e, const Expr *label, uint32_t n) {
   const Expr *low;
-  if (n) return e->op == OP_EQ && e->arg[0]->dtype == DT_I64 ? solved_for(x, e->arg[0], e->arg[1], label, n) : NULL;
+  if (n) return e->op == OP_EQ && e->arg[0]->dtype == DT_I64 ? expr_solve(x, e->arg[0], e->arg[1], (uint32_t)label->i, n) : NULL;
   for (uint32_t k = 0; k < 2 && e->op == OP_EQ && e->arg[0]->dtype == DT_I64; k++) {
     const Expr *to = e->arg[1 - k];
     if (label_alone(e->arg[k], &low) != label || to->has & (HAS_LABEL | HAS_READ)) continue;

@@ -1,6 +1,6 @@
 /* graph/passes/narrow/pass_narrow.c - removes labels that a vertex does not use; its readers read one dimension less: a
  * count beside a sum over rows is computed once per group, not once per column too. A label of which only one point
- * is wanted (point.h) becomes that point.
+ * is wanted (point.h) becomes that point. One that others decide becomes what they say, where that is in range.
  *
  * Only vertices that are read by vertices alone can change their shape: outputs, a state's values, a stack's and
  * asserted ones stay. Where the label has no point, nothing was computed; so what can fail keeps a label that may be
@@ -145,12 +145,32 @@ static bool has_point(const Narrow *w, const EinNode *n) {
   return any;
 }
 
+/* Where labels that others decide are in range, as far as that is not proved; NULL: everywhere. */
+static const Expr *within(const Narrow *w, const EinNode *n) {
+  Exprs *p = w->b.old->exprs;
+  uint32_t depth = region_level(n->region);
+  const Expr *const *point = w->point[n->id], *all = NULL, **turn = NEW_ARRAY(w->b.arena, const Expr *, depth + 1);
+  for (const EinRegion *r = n->region; r->repeat; r = r->parent) turn[r->depth] = r->turns;
+  Facts facts = {.label = n->bound, .n_label = n->sum->n_out, .turn = turn, .n_turn = depth};
+  for (uint32_t k = 0; point && k < n->sum->n_out; k++) {
+    if (!point[k] || !(point[k]->has & HAS_LABEL)) continue;
+    const Expr *end[] = {expr_op2(p, OP_LE, expr_int(p, DT_I64, 0), point[k]),
+                         expr_op2(p, OP_LT, point[k], n->bound[k])};
+    for (size_t i = 0; i < COUNT(end); i++)
+      if (prove(p, &facts, end[i]).verdict != PROVED) all = expr_and(p, all, end[i]);
+  }
+  return all;
+}
+
 static EinNode *narrowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Narrow *w = env;
   Draft d = {.sum = *n->sum, .of = n, .narrow = w};
   bool changed = reads_narrow(w, n);
   if (changed) sum_map(b->g->exprs, &d.sum, read_narrow, &d);
-  if (has_point(w, n)) sum_map(b->g->exprs, &d.sum, label_pointed, &d), changed = true;
+  if (has_point(w, n)) {
+    sum_map(b->g->exprs, &d.sum, label_pointed, &d), changed = true;
+    d.sum.domain = expr_and(b->g->exprs, within(w, n), d.sum.domain);
+  }
   w->kept[n->id] = labels_kept(w, &d);
   if (!changed && !w->kept[n->id]) return rebuild_copy(b, r, n);
   EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);

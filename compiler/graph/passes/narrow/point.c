@@ -3,9 +3,9 @@
  *     Y[u,h] = sum[g] A[u,g] * W[g,h]
  *     next K[u,h] = if u == t then Y[u,h] else K[u,h]
  *
- * wants Y[t,h]. And labels of which only equal points are wanted: sum[i] C[i,i] wants C's diagonal. Users come after
- * what they read, so regions are walked backwards: what a vertex wants of its inputs depends on what is wanted of it.
- */
+ * wants Y[t,h]. And labels of which only equal points are wanted: sum[i] C[i,i] wants C's diagonal. And lines across
+ * two labels or more: `if j - i == t + 1 then best[i,j] else S[i,j]` wants best[j-t-1,j]. Users come after what they
+ * read, so regions are walked backwards: what a vertex wants of its inputs depends on what is wanted of it. */
 #include "point.h"
 
 #include "graph/inside.h"
@@ -21,6 +21,7 @@ typedef struct Points {
   const bool *shown;
   const Expr ***at;          /* by id, by label: the point; NULL: several, or unknown */
   uint64_t **like;           /* by id, by label: the labels before it that have the same value in all reads, as bits */
+  const Expr ***line;        /* by id, by label: its value in all reads, in terms of the others; NULL: unknown */
   bool *seen;                /* by id: it is read */
 } Points;
 
@@ -46,6 +47,32 @@ static void like_want(Points *w, const EinNode *of, const Expr *const *at, bool 
   }
 }
 
+/* The index in terms of other labels of what is read, at which the reader's own labels stand alone; NULL: impossible. */
+static const Expr *index_in_own(Points *w, const EinNode *of, const Expr *const *at, uint32_t k, uint32_t n) {
+  const Expr **own = NEW_ARRAY(w->arena, const Expr *, n + 1);
+  int64_t slope;
+  if (!at[k] || !(at[k]->has & HAS_LABEL) || at[k]->has & HAS_READ) return NULL;
+  for (uint32_t j = of->rank; j-- > 0;)
+    if (j != k && at[j] && at[j]->kind == EX_LABEL) own[at[j]->i] = expr_label(w->p, j);
+  for (uint32_t l = 0; l < n; l++)
+    if (expr_has_label(at[k], l) && (!own[l] || !expr_slope(at[k], l, &slope))) return NULL;
+  return expr_normal(w->p, expr_relabel(w->p, at[k], n, own));
+}
+
+/* Notes which of the vertex' labels others decide in this read. n: the number of the reader's labels. */
+static void line_want(Points *w, const EinNode *of, const Expr *const *at, uint32_t n, bool first) {
+  const Expr **line = NEW_ARRAY(w->arena, const Expr *, of->rank + 1);
+  for (uint32_t k = 0; k < of->rank; k++) {
+    const Expr *e = index_in_own(w, of, at, k, n), *own = expr_label(w->p, k);
+    if (!e) continue;
+    line[k] = e;
+    for (uint32_t j = 0; j < of->rank; j++)
+      if (!line[j] && expr_has_label(e, j)) line[j] = expr_solve(w->p, own, e, j, of->rank);
+  }
+  for (uint32_t k = 0; k < of->rank; k++)
+    w->line[of->id][k] = first || w->line[of->id][k] == line[k] ? line[k] : NULL;
+}
+
 /* Notes that a reader wants these points; to: labels with a known value. */
 static void want(Look *k, const Expr *read, const Expr *const *to) {
   Points *w = k->w;
@@ -61,20 +88,24 @@ static void want(Look *k, const Expr *read, const Expr *const *to) {
     else w->at[of->id][i] = e;
   }
   like_want(w, of, at, first);
+  line_want(w, of, at, n, first);
 }
 
-/* Adds what the conjuncts say of labels to what was known. */
+/* Adds what the conjuncts say of labels to what was known: each equation decides one label that is still open. */
 static void pins_add(Look *k, const Expr *cond, const Expr **to) {
+  Exprs *p = k->w->p;
+  uint32_t n = k->n->sum->n_out + k->n->sum->n_red;
   if (cond->kind != EX_OP || cond->n != 2) return;
   if (cond->op == OP_AND) {
     pins_add(k, cond->arg[0], to);
     pins_add(k, cond->arg[1], to);
-    return;
   }
-  for (uint32_t side = 0; side < 2 && cond->op == OP_EQ && cond->arg[0]->dtype == DT_I64; side++) {
-    const Expr *l = cond->arg[side], *e = cond->arg[1 - side];
-    if (l->kind == EX_LABEL && to[l->i]->kind == EX_LABEL && is_one_point(e)) to[l->i] = e;
-  }
+  if (cond->op != OP_EQ || cond->arg[0]->dtype != DT_I64 || cond->has & HAS_READ) return;
+  const Expr *a = expr_relabel(p, cond->arg[0], n, to), *b = expr_relabel(p, cond->arg[1], n, to), *e = NULL;
+  const Expr **is = NEW_ARRAY(k->w->arena, const Expr *, n + 1);
+  for (uint32_t l = 0; l < n && !e; l++)
+    if (expr_has_label(a, l) || expr_has_label(b, l)) is[l] = e = expr_solve(p, a, b, l, n);
+  for (uint32_t l = 0; l < n && e; l++) to[l] = expr_normal(p, expr_relabel(p, to[l], n, is));
 }
 
 static void look(Look *k, const Expr *e, const Expr *const *to) {
@@ -91,6 +122,19 @@ static void look(Look *k, const Expr *e, const Expr *const *to) {
   for (uint32_t i = 0; i < e->n; i++) look(k, e->arg[i], e->kind == EX_OP && e->op == OP_SELECT && i == 1 ? first : to);
 }
 
+/* Decides a label by others that nothing decides. */
+static void line_settle(Points *w, const EinNode *n) {
+  const Expr **at = w->at[n->id];
+  for (uint32_t i = 0; i < n->rank && !n->sum->by; i++) {
+    const Expr *e = at[i] ? NULL : w->line[n->id][i];
+    for (uint32_t l = 0; l < n->rank && e; l++)
+      if (at[l] && expr_has_label(e, l)) e = NULL;
+    if (!e) continue;
+    at[i] = e;
+    return;
+  }
+}
+
 /* Keeps only expressions that exist wherever the enclosing loops run. */
 static void settle(Points *w, const EinNode *n, const Facts *facts) {
   for (uint32_t i = 0; i < n->rank; i++) {
@@ -102,12 +146,15 @@ static void settle(Points *w, const EinNode *n, const Facts *facts) {
     const Expr *goal = expr_and(w->p, low, high); /* NULL: always */
     if (!goal || prove(w->p, facts, goal).verdict == PROVED) w->at[n->id][i] = e;
   }
+  bool free = true;
   for (uint32_t i = 0; i < n->rank; i++) {
     uint64_t like = w->seen[n->id] && !w->at[n->id][i] ? w->like[n->id][i] : 0;
     uint32_t first = 0;
     while (like && !(like >> first & 1)) first++;
     if (like) w->at[n->id][i] = expr_label(w->p, first);
+    free &= !like;
   }
+  if (w->seen[n->id] && free) line_settle(w, n);
 }
 
 static void all_wanted(Points *w, const EinNode *n) {
@@ -117,6 +164,7 @@ static void all_wanted(Points *w, const EinNode *n) {
     w->seen[of->id] = true;
     memset(w->at[of->id], 0, of->rank * sizeof *w->at[of->id]);
     memset(w->like[of->id], 0, of->rank * sizeof *w->like[of->id]);
+    memset(w->line[of->id], 0, of->rank * sizeof *w->line[of->id]);
   }
 }
 
@@ -150,7 +198,7 @@ static void region_look(Points *w, const EinRegion *r) {
 
 const Expr *const *const *points_find(Arena *a, const EinGraph *g, const bool *shown) {
   Points w = {.arena = a, .p = g->exprs, .shown = shown, .at = NEW_ARRAY(a, const Expr **, g->n_nodes + 1),
-      .like = NEW_ARRAY(a, uint64_t *, g->n_nodes + 1), .seen = NEW_ARRAY(a, bool, g->n_nodes + 1)};
+      .like = NEW_ARRAY(a, uint64_t *, g->n_nodes + 1), .line = NEW_ARRAY(a, const Expr **, g->n_nodes + 1), .seen = NEW_ARRAY(a, bool, g->n_nodes + 1)};
   for (uint32_t i = 0; i < g->n_nodes; i++) w.at[i] = NULL;
   VEC(const EinRegion *) todo = {0};
   vec_push(a, todo, g->top);
@@ -161,6 +209,7 @@ const Expr *const *const *points_find(Arena *a, const EinGraph *g, const bool *s
       if (n->kind != EIN_VERTEX || !has_points(&w, n)) continue;
       w.at[n->id] = NEW_ARRAY(a, const Expr *, n->rank + 1);
       w.like[n->id] = NEW_ARRAY(a, uint64_t, n->rank + 1);
+      w.line[n->id] = NEW_ARRAY(a, const Expr *, n->rank + 1);
     }
   }
   region_look(&w, g->top);

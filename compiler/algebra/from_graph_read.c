@@ -2,6 +2,8 @@
  * it, and builds the kernel over them. */
 #include "door.h"
 
+#include <string.h>
+
 #include "expr/prove/prove.h"
 #include "expr/sum/law.h"
 #include "plan/span.h"
@@ -43,25 +45,28 @@ static bool moves_with_cuts(const Vertex *v, const Expr *index) {
 }
 
 /* The index of an unrolled dimension, where blocks of labels wrap around its end. `laps`: the number of laps. */
-static const Expr *unrolled(const Door *x, const Vertex *v, const Expr *index, int64_t extent, int64_t *laps) {
+static const Expr *unrolled(
+    const Door *x, const Vertex *v, const Expr *index, PartWide wide, int64_t extent, int64_t *laps) {
   SpanWrap w;
   const PartVertex *part = &x->places->part->vertices.at[x->tensor[v->node->id]];
   *laps = 1;
-  if (!moves_with_cuts(v, index) || !span_wrap(span_index(x->exprs, index), v->n_label, part->extent, v->d, extent, &w))
+  if (!moves_with_cuts(v, index) ||
+      !span_wrap(span_index(x->exprs, index), v->n_label, part->extent, v->d, extent, wide, &w))
     return index;
   *laps = w.laps;
   return expr_normal(x->exprs, expr_op2(x->exprs, OP_ADD, w.of, expr_int(x->exprs, DT_I64, w.add)));
 }
 
 /* What a block of labels reads of one dimension; perhaps more, where conditions guard the rest. */
-static RelDim reach(const Door *x, const Vertex *v, const Expr *index, int64_t extent) {
+static RelDim reach(const Door *x, const Vertex *v, const Expr *index, PartWide wide, int64_t extent) {
   RelDim w, whole = rel_whole(x->exprs, extent);
-  if (index->kind == EX_LABEL && v->d[index->i] > 1 &&
+  if (index->kind == EX_LABEL && !wide.below && !wide.above && v->d[index->i] > 1 &&
       v->range[index->i].high ==
           rel_cut(x->exprs, extent, expr_label(x->exprs, v->key_of[index->i]), v->d[index->i]).high)
     return v->range[index->i];
   if (!moves_with_cuts(v, index) || !window_of(x->exprs, index, v->range, &w)) return whole;
-  w = (RelDim){expr_normal(x->exprs, w.low), expr_normal(x->exprs, w.high)};
+  w.low = expr_normal(x->exprs, expr_op2(x->exprs, OP_SUB, w.low, expr_int(x->exprs, DT_I64, wide.below)));
+  w.high = expr_normal(x->exprs, expr_op2(x->exprs, OP_ADD, w.high, expr_int(x->exprs, DT_I64, wide.above)));
   if (!((w.low->has | w.high->has) & HAS_LABEL)) return whole; /* X[j - j]: all blocks want the same */
   int64_t first[REL_KEYS] = {0}, last[REL_KEYS] = {0}, low[2], high[2];
   for (uint32_t k = 0; k < v->n_key; k++) last[k] = v->frontier[k] - 1;
@@ -72,6 +77,33 @@ static RelDim reach(const Door *x, const Vertex *v, const Expr *index, int64_t e
   w.low = expr_op2(x->exprs, OP_MAX, w.low, whole.low);
   w.high = expr_op2(x->exprs, OP_MAX, expr_op2(x->exprs, OP_MIN, w.high, whole.high), w.low);
   return w;
+}
+
+/* The slot's number among the vertex's reads, of which turns are none. */
+static uint32_t read_of(const Vertex *v, uint32_t slot) {
+  uint32_t read = 0;
+  for (uint32_t s = 0; s < slot; s++) read += v->node->input[s]->kind != EIN_TURNS;
+  return read;
+}
+
+/* The earlier slot whose operand this one shares; -1: none. */
+static int32_t shares(const Door *x, const Vertex *v, uint32_t slot) {
+  if (!x->p->placed || x->plain || v->node->input[slot]->kind == EIN_TURNS) return -1;
+  const PartVertex *part = &x->places->part->vertices.at[x->tensor[v->node->id]];
+  uint32_t again = part->reads.at[read_of(v, slot)].again, s = 0;
+  while (again && (v->node->input[s]->kind == EIN_TURNS || read_of(v, s) + 1 != again)) s++;
+  return again ? (int32_t)s : -1;
+}
+
+/* The index by which a slot's operand is cut along a dimension, and what it brings besides. */
+static const Expr *index_cut(const Door *x, const Vertex *v, uint32_t slot, uint32_t k, PartWide *wide) {
+  const PartVertex *part = &x->places->part->vertices.at[x->tensor[v->node->id]];
+  *wide = (PartWide){0, 0};
+  if (!x->p->placed || x->plain || v->node->input[slot]->kind == EIN_TURNS) return v->read[slot]->arg[k];
+  const PartRead *r = &part->reads.at[read_of(v, slot)];
+  if (!r->wide) return v->read[slot]->arg[k];
+  *wide = r->wide[k];
+  return r->index[k];
 }
 
 int64_t door_extent(const RelDim *d, const Relation *t) {
@@ -87,8 +119,10 @@ Cuts door_cuts(Door *x, const Vertex *v, uint32_t slot, const Relation *home, in
   bool used[REL_KEYS] = {0}, wraps = false;
   for (uint32_t k = 0; k < home->rank; k++) {
     int64_t extent = door_extent(&home->dim[k], home), laps;
-    const Expr *index = unrolled(x, v, v->read[slot]->arg[k], extent, &laps);
-    dim[k] = reach(x, v, index, extent * laps);
+    PartWide wide;
+    const Expr *index = index_cut(x, v, slot, k, &wide);
+    index = unrolled(x, v, index, wide, extent, &laps);
+    dim[k] = reach(x, v, index, wide, extent * laps);
     if (laps > 1) wrap[k] = (CutWrap){extent, laps}, wraps = true;
     expr_labels(dim[k].low, v->n_key, used);
     expr_labels(dim[k].high, v->n_key, used);
@@ -134,15 +168,25 @@ static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot) {
 
 typedef struct Unrolled { const Door *x; const Vertex *v; const bool *asked; } Unrolled;
 
+/* Where an index lies in a dimension that is unrolled for the index `of`, which lies at e. */
+static const Expr *index_after(Exprs *p, const Expr *e, const Expr *of, const Expr *index, PartWide wide) {
+  SpanBase x = span_base(span_index(p, of)), y = span_base(span_index(p, index));
+  int64_t by = floor_mod(y.by - x.by + wide.below, x.around) - wide.below;
+  return expr_normal(p, expr_op2(p, OP_ADD, e, expr_int(p, DT_I64, by)));
+}
+
 static const Expr *leaf_unrolled(void *env, Exprs *p, const Expr *leaf) {
   const Unrolled *u = env;
   int64_t laps;
   if (leaf->kind != EX_READ || u->asked[leaf->i]) return leaf;
   const Relation *home = &u->x->is[u->v->node->input[leaf->i]->id]->type;
   const Expr **index = NEW_ARRAY(u->x->arena, const Expr *, leaf->n + 1);
+  int32_t shared = shares(u->x, u->v, (uint32_t)leaf->i);
   for (uint32_t k = 0; k < leaf->n; k++) {
-    const Expr *e = unrolled(u->x, u->v, leaf->arg[k], door_extent(&home->dim[k], home), &laps);
-    index[k] = laps > 1 ? e : leaf->arg[k];
+    PartWide wide;
+    const Expr *of = index_cut(u->x, u->v, shared < 0 ? (uint32_t)leaf->i : (uint32_t)shared, k, &wide);
+    const Expr *e = unrolled(u->x, u->v, of, wide, door_extent(&home->dim[k], home), &laps);
+    index[k] = laps > 1 ? index_after(p, e, of, leaf->arg[k], wide) : leaf->arg[k];
   }
   return expr_read(p, (DType)leaf->dtype, leaf->i, leaf->n, index);
 }
@@ -167,26 +211,10 @@ static const Expr *leaf_instead(void *env, Exprs *p, const Expr *leaf) {
   return leaf->kind == EX_READ && x->read[leaf->i] ? x->read[leaf->i] : leaf;
 }
 
-/* The slot's number among the vertex's reads, of which turns are none. */
-static uint32_t read_of(const Vertex *v, uint32_t slot) {
-  uint32_t read = 0;
-  for (uint32_t s = 0; s < slot; s++) read += v->node->input[s]->kind != EIN_TURNS;
-  return read;
-}
-
 /* Whether the plan requests its places. */
 static bool is_asked(const Door *x, const Vertex *v, uint32_t slot) {
   if (!x->p->placed || x->plain || v->node->input[slot]->kind == EIN_TURNS) return false;
   return placing_fetches(x->places, x->placing, (uint32_t)x->tensor[v->node->id], read_of(v, slot));
-}
-
-/* The earlier slot whose operand this one shares; -1: none. */
-static int32_t shares(const Door *x, const Vertex *v, uint32_t slot) {
-  if (!x->p->placed || x->plain || v->node->input[slot]->kind == EIN_TURNS) return -1;
-  const PartVertex *part = &x->places->part->vertices.at[x->tensor[v->node->id]];
-  uint32_t again = part->reads.at[read_of(v, slot)].again, s = 0;
-  while (again && (v->node->input[s]->kind == EIN_TURNS || read_of(v, s) + 1 != again)) s++;
-  return again ? (int32_t)s : -1;
 }
 
 /* The operand of an earlier equation that is cut alike, by this one's keys; false: there is none. */
@@ -302,10 +330,20 @@ static void operand_fetch(
   instead->read[slot] = expr_read(x->exprs, (DType)was->dtype, slot, q.n_label, q.at);
 }
 
+/* The first slot with the same operand. Of two spellings of a window, both are then read at the same places. */
+static uint64_t operand_first(void *ctx, uint32_t slot) {
+  const AlgOperand *operand = ctx, *b = &operand[slot];
+  for (uint32_t k = 0; k < slot; k++) {
+    const AlgOperand *a = &operand[k];
+    if (a->node == b->node && a->on && b->on && memcmp(a->on, b->on, a->node->type.n_key * sizeof *a->on) == 0) return k;
+  }
+  return slot;
+}
+
 /* The kernel with the replaced reads; *n operands remain. */
 static const EinSum *sum_instead(Door *x, EinSum *s, Instead *instead, uint32_t *n, AlgOperand *operand) {
   sum_map(x->exprs, s, leaf_instead, instead);
-  const uint32_t *from = sum_canonical_slots(x->arena, x->exprs, s, NULL, NULL);
+  const uint32_t *from = sum_canonical_slots(x->arena, x->exprs, s, operand_first, operand);
   AlgOperand *was = arena_copy(x->arena, operand, *n * sizeof *was);
   *n = s->n_slot;
   for (uint32_t k = 0; k < *n; k++) operand[k] = was[from[k]];

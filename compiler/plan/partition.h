@@ -16,6 +16,9 @@
 #include "expr/prove/let_through.h"
 #include "graph/graph.h"
 
+/* So many places before and after those of an index. */
+typedef struct PartWide { int64_t below, above; } PartWide;
+
 typedef struct PartRead {    /* a vertex reads a tensor */
   const EinNode *node;
   int32_t from;              /* the vertex that makes it; -1: an input of the graph */
@@ -28,6 +31,7 @@ typedef struct PartRead {    /* a vertex reads a tensor */
   double times;              /* how often it is computed in a run */
   const Expr *const *index;  /* by dimension: the index, if labels alone do not say what a block of them reads
                               * (reach.h), or it depends on data; else NULL */
+  const PartWide *wide;      /* in a PlaceGraph, by dimension: what it brings besides, for other reads; NULL: nothing */
   double asked;              /* read at data: how often per run its places would be requested (expr/prove/asked.h); 0:
                               * it always comes whole */
   uint32_t again;            /* in a PlaceGraph: 1 + an earlier read of the vertex that brings all that this one needs,

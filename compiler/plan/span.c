@@ -26,8 +26,8 @@ static bool width_of(const Expr *e, const int64_t *len, int64_t *out) {
   }
 }
 
-bool span_wrap(
-    const Expr *index, uint32_t n_label, const int64_t *extent, const uint32_t *count, int64_t size, SpanWrap *out) {
+bool span_wrap(const Expr *index, uint32_t n_label, const int64_t *extent, const uint32_t *count, int64_t size,
+    PartWide wide, SpanWrap *out) {
   SpanBlock whole[GRAPH_LABELS + 1];
   int64_t len[GRAPH_LABELS + 1], width, lap;
   Reached all;
@@ -40,8 +40,8 @@ bool span_wrap(
     len[l] = -floor_div(-extent[l], count[l]);
   }
   if (!span_find(index->arg[0], whole, &moves, &all) || !moves || all.least > all.most) return false;
-  if (!width_of(index->arg[0], len, &width) || width >= size) return false;
-  lap = floor_div(all.least, size);
-  *out = (SpanWrap){index->arg[0], -lap * size, floor_div(all.most, size) - lap + 1};
+  if (!width_of(index->arg[0], len, &width) || width >= size - wide.below - wide.above) return false;
+  lap = floor_div(all.least - wide.below, size);
+  *out = (SpanWrap){index->arg[0], -lap * size, floor_div(all.most + wide.above, size) - lap + 1};
   return out->laps <= LAPS && all.least > INT64_MIN / 2 && all.most < INT64_MAX / 2;
 }

@@ -13,8 +13,9 @@ const Expr *span_index(Exprs *p, const Expr *index);
  * of + add is at least 0 and less than size * laps. */
 typedef struct SpanWrap { const Expr *of; int64_t add, laps; } SpanWrap;
 /* Whether blocks of labels, each cut into `count`, need windows around the dimension's end, none longer than the
- * dimension. */
-bool span_wrap(
-    const Expr *index, uint32_t n_label, const int64_t *extent, const uint32_t *count, int64_t size, SpanWrap *out);
+ * dimension. The windows are wider than the index by `wide`, and of + add is at least wide.below and less than size *
+ * laps - wide.above. */
+bool span_wrap(const Expr *index, uint32_t n_label, const int64_t *extent, const uint32_t *count, int64_t size,
+    PartWide wide, SpanWrap *out);
 
 #endif

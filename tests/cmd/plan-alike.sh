@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# A halo that several equations need alike moves once: plan, tasks and run agree on its bytes, with labels of any names and orders, around the
+# A halo that several reads or equations need alike moves once: plan, tasks and run agree on its bytes, with labels of any names and orders, around the
 # end and in a loop; and the results are those of one site. Where the equations are cut differently, or read other places, each moves.
 . "$(dirname "$0")/common"
 
@@ -40,6 +40,36 @@ alike() { # INDICES...: each equation reads u at these, in rows and columns of i
 alike 'a[i:41,j:30] = u[i-1,j+1] ?? 0 + u[i+1,j-1] ?? 0' 'b[i:41,j:30] = 3 * (u[i-1,j+1] ?? 0) - u[i+1,j-1] ?? 0'
 alike 'a[i:41,j:30] = u[i-1,j-1] ?? 0 + u[i+1,j+1] ?? 0' 'b[y:30,x:41] = u[x+1,y+1] ?? 1 - u[x-1,y-1] ?? 2' 'c[s:41,t:30] = u[s-1,t-1] ?? 5'
 alike 'a[i:41,j:30] = u[(i+1) % 41,(j+29) % 30] - u[(i+40) % 41,j]' 'b[j:30,k:41] = u[(k+1) % 41,(j+29) % 30] * u[(k+40) % 41,j]'
+
+# What one equation brings, and another needs a part of.
+row() { echo "u[i$1,j-1] ?? 0 + u[i$1,j] ?? 0 + u[i$1,j+1] ?? 0"; }
+alike "a[i:41,j:30] = $(row -1) + $(row +1)" 'b[y:30,x:41] = u[x+1,y+1] ?? 1 - u[x-1,y] ?? 2'
+
+# Windows of one equation that overlap move once: of a line the two places at each border, for both sides, or around the end for each site; of nine
+# neighbours as much as of the same sum over two labels, though in any order and with a place spelled twice.
+line() { # BORDERS_MORE EQUATION
+  echo "input u[i:41] : i64" >line.ein
+  echo "output $2" >>line.ein
+  for n in 2 3 4; do
+    bytes line.ein $n
+    [ "$said" = $(((n - 1 + $1) * 4 * 8)) ] || wrong "$2 on $n sites: $said bytes"
+  done
+}
+line 0 'a[i:41] = u[i+1] ?? 0 - u[i-2] ?? 3 + 2 * u[i-1] ?? 0 + u[i] - 5 * u[i+2] ?? 1'
+line 0 'a[i:41] = u[i-2] ?? 3 + 2 * u[i-1] ?? 0 - u[i+1] ?? 0 - 5 * u[i+2] ?? 1'
+line 1 'a[i:41] = u[(i+39) % 41] - 2 * u[(i-1) % 41] + u[i] * u[(i+40) % 41] + 3 * u[(i+1) % 41] - u[(i+2) % 41]'
+echo 'input u[i:41, j:30] : i64' >sum.ein
+cp sum.ein nine.ein
+echo 'output a[i:39,j:28] = sum[p:3,q:3] (2*p + q + 1) * u[i+p,j+q]' >>sum.ein
+echo 'output a[i:39,j:28] = 9 * u[i+2,j+2] + 2 * u[i+0,j+1] + 3 * u[i+0,j+2] + 3 * u[i+1,j+0] + u[i+0,j+0] + 6 * u[i+2,j+1] + 5 * u[i+2,j+0] + 4 * u[i+1,j+1] + 5 * u[i+1,j+2] - 2 * u[i+(1 + 1),j+2]' >>nine.ein
+for n in 2 4; do
+  bytes sum.ein $n
+  first=$said
+  cp one.a.npy sum.npy
+  bytes nine.ein $n
+  cmp -s one.a.npy sum.npy || wrong "nine neighbours are not their sum"
+  [ "$said" = "$first" ] || wrong "nine neighbours on $n sites: $said bytes, and as a sum $first"
+done
 
 # Cut otherwise, or at other places: not alike.
 cat >apart.ein <<'!'

@@ -1,6 +1,7 @@
 /* expr/prove/span.c - the range of an index over a block of labels, as an interval of numbers, and of expressions. */
 #include "span.h"
 
+enum { FAR = 1 << 30 };      /* from 0, at most, of numbers that are told apart from an index */
 enum { DEEP = 200, STEPS = 4000 }; /* STEPS: parts looked at; one that is shared is looked at each time */
 
 typedef struct Spans {
@@ -87,6 +88,17 @@ bool span_find(const Expr *e, const SpanBlock *label, bool *moves, Reached *out)
 
 bool span_by_facts(const Expr *e, const Facts *facts, Reached *out) {
   return span_of(&(Spans){.facts = facts}, e, 0, out);
+}
+
+SpanBase span_base(const Expr *index) {
+  SpanBase b = {index, 0, 0};
+  if (index->kind == EX_OP && index->op == OP_MOD && index->arg[1]->kind == EX_INT)
+    b = (SpanBase){index->arg[0], 0, index->arg[1]->i};
+  const Expr *e = b.of;
+  if (e->kind == EX_OP && (e->op == OP_ADD || e->op == OP_SUB) && e->arg[1]->kind == EX_INT && e->arg[1]->i > -FAR &&
+      e->arg[1]->i < FAR)
+    b.of = e->arg[0], b.by = e->op == OP_ADD ? e->arg[1]->i : -e->arg[1]->i;
+  return b;
 }
 
 /* ---- as expressions ---------------------------------------------------------------------------- */

@@ -15,7 +15,11 @@ bool span_find(const Expr *e, const SpanBlock *label, bool *moves, Reached *out)
 /* The same where labels and turns have the extents that the facts tell as numbers. */
 bool span_by_facts(const Expr *e, const Facts *facts, Reached *out);
 
-/* The same with expressions, for ranges of labels that `label` gives, none of them empty. Returns false, and leaves
+/* An index without the number that is added to it: of + by, or (of + by) % around, if around is not 0. */
+typedef struct SpanBase { const Expr *of; int64_t by, around; } SpanBase;
+SpanBase span_base(const Expr *index);
+
+/* The range with expressions, for ranges of labels that `label` gives, none of them empty. Returns false, and leaves
  * *out, if e depends on data or turns, or on labels by operations other than `+ - max min` and products with and
  * quotients by numbers. */
 typedef struct SpanEnds { const Expr *least, *most; } SpanEnds;

@@ -1,9 +1,10 @@
 /* plan/placing/alike.c - windows that several equations need: the neighbours of a step, and of its residual.
  *
- * In: the reads of a graph whose windows have equal indices, apart from the names of labels. Where a plan cuts these
- * equations alike they need the same at each site, and it moves once: for the first of them. The search prices pairs
- * of a reader and a home, so it cannot say so exactly. With each of k such reads at a k-th of its price no plan counts
- * more than it costs, so bounds hold, and one that cuts all k alike counts exactly. */
+ * In: the reads of a graph whose windows have equal indices, apart from the names of labels, or lie in an earlier
+ * one's. Where a plan cuts these equations alike a later one needs nothing that the earlier one does not have at each
+ * site, and it moves once: for the first of them. The search prices pairs of a reader and a home, so it cannot say so
+ * exactly. With each of k such reads at a k-th of its price no plan counts more than it costs, so bounds hold, and one
+ * that cuts all k equal ones alike counts exactly. */
 #include "inside.h"
 #include "reach.h"
 
@@ -31,12 +32,23 @@ static bool index_alike(Labels *l, const Expr *x, const Expr *y, int depth) {
   return same;
 }
 
+/* Whether s brings all places of a dimension that r does; around an end, where they are counted from the first of them,
+ * only the same. */
+static bool window_alike(Labels *l, const PartRead *r, const PartRead *s, uint32_t d) {
+  SpanBase x = span_base(r->index[d]), y = span_base(s->index[d]);
+  PartWide w = reach_wide(r, d), u = reach_wide(s, d);
+  int64_t below = (x.by - w.below) - (y.by - u.below), above = (y.by + u.above) - (x.by + w.above);
+  if (x.around) below = floor_mod(below, x.around), above = floor_mod(above, x.around);
+  bool within = x.around ? below == 0 && above == 0 : below >= 0 && above >= 0;
+  return within && x.around == y.around && index_alike(l, x.of, y.of, 0);
+}
+
 static bool is_window(const PlaceGraph *g, uint32_t i, uint32_t k) {
   const PartRead *r = &g->part->vertices.at[i].reads.at[k];
   return !reach_is_plain(g, i, k) && r->call && r->asked <= 0 && !r->again && r->times > 0;
 }
 
-/* Notes it if both need the same where they are cut alike. */
+/* Notes it if the second brings what the first needs where they are cut alike. */
 static bool alike_add(Arena *a, const PlaceGraph *g, uint32_t i, uint32_t k, uint32_t j, uint32_t q, PlaceAlike *out) {
   const PartVertex *v = &g->part->vertices.at[i], *w = &g->part->vertices.at[j];
   const PartRead *r = &v->reads.at[k], *s = &w->reads.at[q];
@@ -44,39 +56,47 @@ static bool alike_add(Arena *a, const PlaceGraph *g, uint32_t i, uint32_t k, uin
   bool same = i != j && v->node->region == w->node->region && r->rank == s->rank && r->times == s->times;
   for (uint32_t n = 0; n < v->n_label; n++) l.to[n] = -1;
   for (uint32_t n = 0; n < w->n_label; n++) l.from[n] = -1;
-  for (uint32_t d = 0; same && d < r->rank; d++) same = index_alike(&l, r->index[d], s->index[d], 0);
+  for (uint32_t d = 0; same && d < r->rank; d++) same = window_alike(&l, r, s, d);
   *out = (PlaceAlike){j, q, l.to};
   return same;
 }
 
 typedef struct Window { uint32_t vertex, read, of; } Window; /* of: the number of its kind */
 
+static uint32_t kind_of(const uint32_t *same, uint32_t kind) {
+  while (same[kind] != kind) kind = same[kind];
+  return kind;
+}
+
 void alikes_find(Arena *a, PlaceGraph *g) {
-  uint32_t n = g->part->vertices.len, kinds = 0;
+  uint32_t n = g->part->vertices.len;
   VEC(Window) *seen = (void *)NEW_ARRAY(a, VEC(Window), g->tensors.len + 1);
-  VEC(uint32_t) count = {0};
+  VEC(uint32_t) same = {0}, count = {0}; /* by kind: one that it is of, too; how many are of it */
   PlaceAlikes **all = NEW_ARRAY(a, PlaceAlikes *, n + 1);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t reads = g->part->vertices.at[i].reads.len;
     all[i] = NEW_ARRAY(a, PlaceAlikes, reads + 1);
     for (uint32_t k = 0; k < reads; k++) {
       if (!is_window(g, i, k)) continue;
-      uint32_t t = g->tensor[i][k], first = seen[t].len > EARLIER_MOST ? seen[t].len - EARLIER_MOST : 0, of = kinds;
+      uint32_t t = g->tensor[i][k], first = seen[t].len > EARLIER_MOST ? seen[t].len - EARLIER_MOST : 0, of = same.len;
+      vec_push(a, same, of);
+      vec_push(a, count, 0);
       VEC(PlaceAlike) x = {0};
       for (uint32_t e = first; e < seen[t].len; e++) {
         PlaceAlike one;
         if (!alike_add(a, g, i, k, seen[t].at[e].vertex, seen[t].at[e].read, &one)) continue;
         vec_push(a, x, one);
-        of = seen[t].at[e].of;
+        same.at[kind_of(same.at, seen[t].at[e].of)] = of;
       }
-      if (of == kinds) vec_push(a, count, 0), kinds++;
-      count.at[of]++;
       vec_push(a, seen[t], ((Window){i, k, of}));
       all[i][k] = (PlaceAlikes){x.len, x.at, 1};
     }
   }
   for (uint32_t t = 0; t < g->tensors.len; t++)
-    for (uint32_t e = 0; e < seen[t].len; e++) all[seen[t].at[e].vertex][seen[t].at[e].read].kin = count.at[seen[t].at[e].of];
+    for (uint32_t e = 0; e < seen[t].len; e++) count.at[kind_of(same.at, seen[t].at[e].of)]++;
+  for (uint32_t t = 0; t < g->tensors.len; t++)
+    for (uint32_t e = 0; e < seen[t].len; e++)
+      all[seen[t].at[e].vertex][seen[t].at[e].read].kin = count.at[kind_of(same.at, seen[t].at[e].of)];
   g->alike = (const PlaceAlikes *const *)all;
 }
 

@@ -28,35 +28,6 @@ static double part_size(const EinNode *n) {
   return dtype_size(n->sum->acc) + (reducer_is_arg(n->sum->reducer) ? 8 : 0);
 }
 
-/* An index without labels needs all of the dimension, so which one it is plays no part. */
-static bool index_same(const Expr *x, const Expr *y) {
-  bool whole = !((x->has | y->has) & HAS_LABEL);
-  return !((x->has | y->has) & HAS_READ) && (x == y || whole);
-}
-
-/* Whether they need the same of a tensor however the vertex is cut. */
-static bool read_same(const PartRead *x, const PartRead *y) {
-  bool same = x->node == y->node && x->call && y->call && x->asked <= 0 && y->asked <= 0 && !x->index == !y->index;
-  for (uint32_t d = 0; same && d < x->rank; d++)
-    same = x->label[d] == y->label[d] && (!x->index || index_same(x->index[d], y->index[d]));
-  return same;
-}
-
-/* The same graph, in which reads that need the same as an earlier one of their vertex move nothing. */
-static const PartGraph *reads_once(Arena *a, const PartGraph *part) {
-  PartGraph *g = arena_copy(a, part, sizeof *g);
-  g->vertices.at = arena_copy(a, part->vertices.at, part->vertices.len * sizeof *part->vertices.at);
-  for (uint32_t i = 0; i < g->vertices.len; i++) {
-    PartVertex *v = &g->vertices.at[i];
-    v->reads.at = arena_copy(a, v->reads.at, v->reads.len * sizeof *v->reads.at);
-    for (uint32_t k = 0; k < v->reads.len; k++)
-      for (uint32_t j = 0; j < k && !v->reads.at[k].again; j++)
-        if (!v->reads.at[j].again && read_same(&v->reads.at[j], &v->reads.at[k]))
-          v->reads.at[k].again = j + 1, v->reads.at[k].times = 0;
-  }
-  return g;
-}
-
 PlaceGraph *place_graph(Arena *a, const PartGraph *read) {
   PlaceGraph *g = NEW(a, PlaceGraph);
   Map seen = map_new(a);

@@ -30,6 +30,10 @@ bool reach_is_plain(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
   return !read_of(g, vertex, read)->index;
 }
 
+PartWide reach_wide(const PartRead *r, uint32_t dimension) {
+  return r->wide ? r->wide[dimension] : (PartWide){0, 0};
+}
+
 static void blocks_find(
     const PartVertex *v, const Mesh *m, uint32_t axes, const int8_t *on, const uint32_t *at, SpanBlock *label) {
   Mesh out = *m;
@@ -62,7 +66,7 @@ bool reach_is_told(
   bool moves = false;
   for (uint32_t l = 0; l < v->n_label; l++) label[l] = (SpanBlock){0, v->extent[l], false};
   counts_find(v, m, m->n, on, count);
-  span_wrap(r->index[dimension], v->n_label, v->extent, count, r->extent[dimension], &w);
+  span_wrap(r->index[dimension], v->n_label, v->extent, count, r->extent[dimension], reach_wide(r, dimension), &w);
   return span_find(w.of, label, &moves, &s);
 }
 
@@ -76,11 +80,12 @@ static void window_find(const PartVertex *v, const PartRead *r, uint32_t k, cons
     const SpanBlock *label, int64_t *from, int64_t *to, int64_t *wrap) {
   Reached s;
   SpanWrap w = {r->index[k], 0, 1};
-  bool moves = false, wraps = span_wrap(r->index[k], v->n_label, v->extent, count, r->extent[k], &w);
+  PartWide wide = reach_wide(r, k);
+  bool moves = false, wraps = span_wrap(r->index[k], v->n_label, v->extent, count, r->extent[k], wide, &w);
   *from = 0, *to = r->extent[k], *wrap = 0;
   if (!span_find(w.of, label, &moves, &s) || !moves) return;
-  *from = larger(s.least + w.add, 0);
-  *to = larger(smaller(s.most + w.add + 1, w.laps * r->extent[k]), *from);
+  *from = larger(s.least + w.add - wide.below, 0);
+  *to = larger(smaller(s.most + w.add + wide.above + 1, w.laps * r->extent[k]), *from);
   if (wraps && w.laps > 1) *wrap = r->extent[k];
 }
 

@@ -22,6 +22,8 @@ bool reach_is_plain(const PlaceGraph *g, uint32_t vertex, uint32_t read);
  * unknown. */
 bool reach_is_told(
     const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t dimension, const Mesh *m, const int8_t *on);
+/* What a read brings of a dimension besides what its index needs. */
+PartWide reach_wide(const PartRead *r, uint32_t dimension);
 /* What the site at `at` has at home, and what it needs if axes cut the reader's labels as in `on`. wrap: by
  * dimension, its extent if it is unrolled, or 0. */
 void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home,

@@ -266,6 +266,8 @@ static void windows_key(const Finder *f, uint32_t i, uint32_t k, const PlaceWays
   buf_add(key, (const char *)numbers, sizeof numbers);
   buf_add(key, (const char *)r->index, r->rank * sizeof *r->index);
   buf_add(key, (const char *)r->extent, r->rank * sizeof *r->extent);
+  buf_char(key, r->wide ? 'w' : '-');
+  if (r->wide) buf_add(key, (const char *)r->wide, r->rank * sizeof *r->wide);
   buf_add(key, (const char *)r->label, r->rank * sizeof *r->label);
   buf_add(key, (const char *)r->made, r->rank * sizeof *r->made);
   buf_add(key, (const char *)t->extent, t->n * sizeof *t->extent);

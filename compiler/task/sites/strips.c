@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "expr/prove/prove.h"
+#include "expr/prove/span.h"
 #include "expr/sum/law.h"
 #include "task/inside.h"
 #include "site.h"
@@ -236,6 +237,14 @@ static const Expr *read_at(const Rewrite *r, const Expr *leaf, uint32_t slot, co
   return expr_read(r->s->x, (DType)leaf->dtype, slot, leaf->n, arg);
 }
 
+/* Whether an index is never in the strip beside the block: a label and a number, on the other side or inside. */
+static bool never_in(const Rewrite *r, const Expr *index, const Expr *dim, bool high) {
+  SpanBase b = span_base(index);
+  if (b.around || b.of->kind != EX_LABEL) return false;
+  const Expr *bound = r->st->bound[b.of->i];
+  return high ? b.by <= 0 && (bound == dim || normal(r->s, bound) == normal(r->s, dim)) : b.by >= 0;
+}
+
 /* Chooses by its index, from the first dimension on: not below the block, not above it: inside. Most are inside, so
  * that comes first. */
 static const Expr *leaf_choose(void *env, Exprs *x, const Expr *leaf) {
@@ -246,7 +255,7 @@ static const Expr *leaf_choose(void *env, Exprs *x, const Expr *leaf) {
   const Expr *in = read_at(r, leaf, r->slot, block), *e = in;
   for (uint32_t d = leaf->n; d-- > 0;)
     for (uint32_t i = 0; i < s->n; i++) {
-      if (s->strip[i].d != d) continue;
+      if (s->strip[i].d != d || never_in(r, in->arg[d], block->dim[d], s->strip[i].high)) continue;
       const Expr *inside =
           s->strip[i].high ? op2(s, OP_LT, in->arg[d], block->dim[d]) : op2(s, OP_LE, zero(s), in->arg[d]);
       e = expr_select(x, inside, e, read_at(r, leaf, r->slot + 1 + i, buffer_at(s, s->strip[i].buffer)));

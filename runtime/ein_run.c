@@ -400,6 +400,9 @@ static ein_status ein_agree(ein_ctx *ctx, ein_status mine) {
 
 EIN_API ein_status ein_met(ein_ctx *ctx, ein_status status) {
   if (status == EIN_OK) return EIN_OK;
+  const ein_wire *wire = ctx->inside->config.wire;
+  const char *why = wire->why ? wire->why(wire->user) : "";
+  if (*why) ein_error_set(&ctx->inside->error, status, "an exchange between sites failed: %s", why);
   ein_status all = ein_agree(ctx, EIN_OK);
   return all != EIN_OK ? all : ein_error_set(&ctx->inside->error, status, "an exchange between sites failed");
 }

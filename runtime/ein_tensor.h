@@ -122,6 +122,9 @@ typedef struct ein_wire {
   /* Whether another site has failed, without waiting: what it was to send by another way does not come then. NULL: only
    * exchanges tell. */
   int (*failed)(void *user);
+  /* What the network's last error at this site says, after an exchange has failed; "" if it has failed elsewhere. NULL:
+   * nobody knows. */
+  const char *(*why)(void *user);
 } ein_wire;
 
 /* What last_error reports at a site that has not failed itself. */

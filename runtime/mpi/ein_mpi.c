@@ -58,10 +58,16 @@ struct ein_mpi {
 
 /* ---- MPI's errors ---- */
 
+/* What is reported then is why it first did in this run. */
+static void ein_mpi_break(ein_mpi *m) {
+  if (!m->broken) m->error.status = EIN_OK;
+  m->broken = 1;
+}
+
 static ein_status ein_mpi_failed(ein_mpi *m, const char *call, int code) {
   char text[MPI_MAX_ERROR_STRING + 1] = "";
-  m->broken = 1;
   int length = 0;
+  ein_mpi_break(m);
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) snprintf(text, sizeof text, "error %d", code);
   return ein_error_set(&m->error, EIN_ERR_IO, "%s: %.400s", call, text);
 }
@@ -169,7 +175,7 @@ static ein_status ein_mpi_begun(
   if (status != EIN_OK) return status;
   ein_mpi_empty(way);
   if (!ein_mpi_room(way, ein_mpi_pieces(m, n_send, send) + ein_mpi_pieces(m, n_receive, receive)))
-    return m->broken = 1, ein_error_set(&m->error, EIN_ERR_MEMORY, "no memory for the messages of a move");
+    return ein_mpi_break(m), ein_error_set(&m->error, EIN_ERR_MEMORY, "no memory for the messages of a move");
   for (int i = 0; i < n_receive && status == EIN_OK; i++)
     if (receive[i].peer != m->wire.site) status = ein_mpi_parcel(m, way, &receive[i], 0);
   for (int i = 0; i < n_send && status == EIN_OK; i++)
@@ -236,6 +242,11 @@ static int ein_mpi_has_failed(void *user) {
   int done = 0;
   if (!m->noticed && MPI_Test(&m->notice, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS) m->noticed = done;
   return ein_mpi_goes(m) != EIN_OK;
+}
+
+static const char *ein_mpi_why(void *user) {
+  const ein_mpi *m = (const ein_mpi *)user;
+  return m->broken ? m->error.text : "";
 }
 
 static void ein_mpi_beside(void *user, int peer, size_t sent, size_t received) {
@@ -365,6 +376,7 @@ static ein_status ein_mpi_begin(ein_mpi *m, const char *name) {
   m->wire.look = ein_mpi_look;
   m->wire.beside = ein_mpi_beside;
   m->wire.failed = ein_mpi_has_failed;
+  m->wire.why = ein_mpi_why;
   return code == MPI_SUCCESS ? EIN_OK : EIN_ERR_IO;
 }
 
@@ -464,8 +476,4 @@ EIN_API const ein_wire *ein_mpi_wire(const ein_mpi *m) {
 
 EIN_API ein_traffic ein_mpi_counted(const ein_mpi *m) {
   return m->traffic;
-}
-
-EIN_API const char *ein_mpi_last_error(const ein_mpi *m) {
-  return m ? m->error.text : "";
 }

@@ -33,8 +33,6 @@ EIN_API ein_traffic ein_mpi_counted(const ein_mpi *m);
 /* Returns the first nonzero code by rank, and its rank in *who (-1: all are 0). Collective. Returns -1 if MPI
  * fails. */
 EIN_API int ein_mpi_agree(ein_mpi *m, int mine, int *who);
-/* The message of MPI's last error, or "". */
-EIN_API const char *ein_mpi_last_error(const ein_mpi *m);
 
 #ifdef __cplusplus
 }

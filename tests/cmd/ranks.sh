@@ -111,6 +111,13 @@ for n in 2 3 4 7; do
   [ "$(wc -l <count)" = $n ] || wrong "not all ranks counted"
 done
 
+# ---- an error of MPI's, at one rank and for a moment: all end, that rank tells what MPI says
+for k in 1 3; do
+  EIN_TEST_FAIL=$k want 4 timeout 60 mpirun -n 3 -x EIN_TEST_FAIL -x LD_PRELOAD="$shim" "$EIN" run --flags=-O0 mm.ein -o C=fails.npy
+  once 'an exchange between sites failed: MPI_Isend: MPI_ERR_OTHER'
+  [ ! -e fails.npy ] || wrong "an output of a run in which MPI failed"
+done
+
 # ---- what goes wrong, once
 cat >pick.ein <<'END'
 input T[a:300] : f32 = 1.0*a

@@ -1,7 +1,8 @@
 /* tests/mpi/shim.c - put between a program and MPI by LD_PRELOAD: counts what really is sent in the moves of a plan, on
  * the communicator of that name, and sees to it that no program is started once MPI is. At the end the first rank
  * writes to $EIN_TEST_COUNT, a line a rank: bytes and messages sent. $EIN_TEST_DELAY is a seed: calls wait up to a
- * thousandth of a second then, by chance, each rank for itself. */
+ * thousandth of a second then, by chance, each rank for itself. $EIN_TEST_FAIL is a number: that call of rank 1 to send
+ * what is moved fails. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <spawn.h>
@@ -55,7 +56,18 @@ int MPI_Waitsome(int n, MPI_Request *request, int *done, int *which, MPI_Status 
   return PMPI_Waitsome(n, request, done, which, status);
 }
 
+/* Whether this call is the one that fails. */
+static int fails(MPI_Comm comm) {
+  static int calls;
+  int rank = 0;
+  const char *which = getenv("EIN_TEST_FAIL");
+  if (!which || !of_moves(comm)) return 0;
+  PMPI_Comm_rank(comm, &rank);
+  return rank == 1 && ++calls == atoi(which);
+}
+
 int MPI_Isend(const void *buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request) {
+  if (tag == 0 && fails(comm)) return MPI_ERR_OTHER;
   if (tag == 0) count(n, type, comm); /* a parcel; other messages say how it goes */
   delay();
   return PMPI_Isend(buf, n, type, to, tag, comm, request);

@@ -112,6 +112,11 @@ static void counted_look(void *user) {
   x->inner->look(x->inner->user);
 }
 
+static const char *counted_why(void *user) {
+  ProfileSite *x = user;
+  return x->inner->why(x->inner->user);
+}
+
 const ein_wire *profile_wire(ProfileSite *x, const ein_wire *inner) {
   x->inner = inner;
   x->wire = (ein_wire){.user = x,
@@ -120,6 +125,7 @@ const ein_wire *profile_wire(ProfileSite *x, const ein_wire *inner) {
       .exchange = counted_exchange,
       .counts = counted_counts,
       .agree = counted_agree};
+  if (inner->why) x->wire.why = counted_why;
   if (inner->start) x->wire.start = counted_start, x->wire.finish = counted_finish, x->wire.look = counted_look;
   return &x->wire;
 }

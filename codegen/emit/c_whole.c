@@ -5,6 +5,7 @@
 
 #include "c_inside.h"
 #include "c_tables.h"
+#include "expr/word.h"
 
 const char *emit_plan_prefix(Arena *a, const EmitOptions *o, uint32_t i, int64_t sites) {
   const char *x = arena_printf(a, "%s_%lld", o->prefix, (long long)sites);
@@ -87,6 +88,15 @@ static void sizes_print(Buf *c, uint32_t n, const EmitOptions *o) {
   c_ints(c, arena_printf(c->arena, "int64_t %s_sizes_of_plans", o->prefix), n * o->n_sizes, o->sizes);
 }
 
+/* By which sites know that they have the same plans, from files that may lie elsewhere on other machines. */
+static int64_t plans_mark(Arena *a, const LoopProgram *const *plans, uint32_t n) {
+  Buf text = buf_new(a), bare = buf_new(a);
+  for (uint32_t i = 0; i < n; i++) task_print(&text, plans[i]->tasks);
+  places_omit(&bare, text.s);
+  uint64_t mark = (uint64_t)hash_bytes(bare.s, bare.len, 1) << 32 | hash_bytes(bare.s, bare.len, 2);
+  return (int64_t)(mark >> 1) | 1;
+}
+
 static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   buf_str(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
   for (uint32_t i = 0; i < n; i++)
@@ -99,9 +109,10 @@ static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, con
   buf_str(c, "};\n");
   defaults_print(c, n, o);
   sizes_print(c, n, o);
-  buf_printf(c, "static const ein_whole_made %s_made = {%s_plans, %u, %s, %u, %u, %u, %s, %s};\n\n", o->prefix,
-      o->prefix, n, c_table(c->arena, o->prefix, "defaults", o->n_defaults), o->n_defaults, o->n_read, o->n_sizes,
-      c_table(c->arena, o->prefix, "dims", o->n_sizes), c_table(c->arena, o->prefix, "sizes_of_plans", o->n_sizes));
+  buf_printf(c, "static const ein_whole_made %s_made = {%s_plans, %u, %s, %u, %u, %u, %s, %s, INT64_C(%lld)};\n\n",
+      o->prefix, o->prefix, n, c_table(c->arena, o->prefix, "defaults", o->n_defaults), o->n_defaults, o->n_read, o->n_sizes,
+      c_table(c->arena, o->prefix, "dims", o->n_sizes), c_table(c->arena, o->prefix, "sizes_of_plans", o->n_sizes),
+      (long long)plans_mark(c->arena, plans, n));
 }
 
 /* $_plan passes sizes in the order of the tables. */

@@ -69,3 +69,12 @@ void place_print(Buf *out, Place p) {
   string_print(out, p.file->s, p.file->len);
   buf_printf(out, ":%u:%u", p.line, p.column);
 }
+
+void places_omit(Buf *out, const char *text) {
+  for (const char *place; (place = strstr(text, " @\"")); text += strspn(text, "\":0123456789")) {
+    buf_add(out, text, (size_t)(place - text));
+    for (text = place + 3; *text && *text != '"'; text++)
+      if (*text == '\\' && text[1]) text++;
+  }
+  buf_str(out, text);
+}

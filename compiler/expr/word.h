@@ -9,5 +9,6 @@ bool word_label(Str s);           /* the same inside expressions */
 void word_print(Buf *out, Str s); /* unquoted if possible; NULL as "" */
 void string_print(Buf *out, const char *s, size_t n);
 void place_print(Buf *out, Place p); /* ` @"file":line:column`, or nothing */
+void places_omit(Buf *out, const char *text); /* appends a text without what that printed in it */
 
 #endif

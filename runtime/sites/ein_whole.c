@@ -29,6 +29,7 @@ typedef struct ein_whole {
   ein_tensor *input;           /* as given, or computed */
   int64_t *lies;               /* shapes and strides of the given ones */
   void **nobody;               /* by input: memory for one that no default computes and nothing reads */
+  int64_t *told, *heard;       /* by site: a number to it, and one from it */
   unsigned char *left_out;     /* by input: omitted at site 0 */
   unsigned char *wanted;       /*   read by a plan, or by a default that is computed */
   int dependent;               /* a default of the last run_blocks is computed again in each run */
@@ -47,12 +48,13 @@ static void ein_whole_free(ein_whole *h) {
   free(h->extent);
   free(h->input);
   free(h->left_out);
+  free(h->told);
   free(h->memory);
   free(h);
 }
 
 /* Returns NULL if there is no memory. */
-static ein_whole *ein_whole_new(const ein_whole_made *made) {
+static ein_whole *ein_whole_new(const ein_whole_made *made, int sites) {
   ein_whole *h = (ein_whole *)calloc(1, sizeof *h);
   size_t inputs = (size_t)made->plans[0]->n_inputs + 1;
   if (!h) return NULL;
@@ -64,7 +66,9 @@ static ein_whole *ein_whole_new(const ein_whole_made *made) {
   h->nobody = (void **)calloc(inputs, sizeof *h->nobody);
   h->left_out = (unsigned char *)calloc(inputs, 1);
   h->wanted = (unsigned char *)calloc(inputs, 1);
-  if (h->fallback && h->extent && h->input && h->lies && h->nobody && h->left_out && h->wanted) return h;
+  h->told = (int64_t *)calloc((size_t)sites * 2, sizeof *h->told);
+  h->heard = h->told ? h->told + sites : NULL;
+  if (h->fallback && h->extent && h->input && h->lies && h->nobody && h->left_out && h->wanted && h->told) return h;
   ein_whole_free(h);
   return NULL;
 }
@@ -94,7 +98,7 @@ EIN_API ein_status ein_whole_create(const ein_whole_made *made, const ein_config
   if (!config || config->size < sizeof config->size) return EIN_ERR_ARG;
   memcpy(&own, config, config->size < sizeof own ? config->size : sizeof own);
   if (!own.wire || own.wire->site < 0 || own.wire->site >= own.wire->sites) return EIN_ERR_ARG;
-  ein_whole *h = ein_whole_new(made);
+  ein_whole *h = ein_whole_new(made, own.wire->sites);
   if (!h) return EIN_ERR_MEMORY;
   h->config = own;
   h->config.wire = NULL;
@@ -159,6 +163,30 @@ static ein_status ein_whole_none(ein_whole *h, const int64_t *dims) {
   return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for %s sites, but runs on %s", built.s, here.s);
 }
 
+/* Of the program and these sizes. */
+static int64_t ein_whole_mark(const ein_whole *h, const int64_t *dims) {
+  uint64_t mark = (uint64_t)h->made->mark;
+  for (int k = 0; k < h->made->n_dims; k++) mark = (mark ^ (uint64_t)(dims ? dims[k] : -1)) * 0x9E3779B97F4A7C15u;
+  return (int64_t)mark;
+}
+
+/* Before all else, since other plans exchange other things. */
+static ein_status ein_whole_same(ein_whole *h, const int64_t *dims) {
+  const int sites = h->wire.sites;
+  if (!h->made->mark || !h->wire.counts) return EIN_OK;
+  for (int i = 0; i < sites; i++) h->told[i] = ein_whole_mark(h, dims);
+  ein_status status = h->wire.counts(h->wire.user, h->told, h->heard);
+  if (status != EIN_OK) {
+    h->wire.agree(h->wire.user, status);
+    return ein_error_set(&h->error, status, "an exchange between sites failed");
+  }
+  for (int i = 1; i < sites; i++)
+    if (h->heard[i] != h->heard[0])
+      return ein_error_set(
+          &h->error, EIN_ERR_ARG, "site %d has another program than site 0, or other sizes: give all the same", i);
+  return EIN_OK;
+}
+
 /* Among plans that differ by sizes, selects the one for these sizes, with a context of its own. Only this site
  * knows of an error. */
 static ein_status ein_whole_choose(ein_whole *h, const int64_t *dims) {
@@ -192,6 +220,7 @@ EIN_API ein_status ein_whole_plan(void *ctx, const int64_t *dims) {
   h->dependent = 0;
   for (int i = 0; i < h->made->n_defaults; i++) free(h->fallback[i]), h->fallback[i] = NULL;
   for (int k = 0; k < h->made->plans[0]->n_inputs; k++) free(h->nobody[k]), h->nobody[k] = NULL;
+  if (ein_whole_same(h, dims) != EIN_OK) return h->error.status;
   if (h->made->n_dims && ein_whole_chosen(h, dims) != EIN_OK) return h->error.status;
   if (!h->model) return ein_whole_none(h, dims);
   for (int a = h->model->n_dims, site = h->wire.site; a-- > 0; site /= h->model->mesh[a])

@@ -36,13 +36,14 @@ typedef struct ein_whole_made {
   int n_dims;
   const char *const *dim;
   const int64_t *dims;
+  int64_t mark;                /* other plans have another; 0: unknown */
 } ein_whole_made;
 
 /* config has the wire. Only this site learns of an error here. `made` and what it points to must remain valid. */
 EIN_API ein_status ein_whole_create(const ein_whole_made *made, const ein_config *config, void **ctx);
 EIN_API void ein_whole_destroy(void *ctx);
-/* Fails with EIN_ERR_ARG at all sites if no plan fits the number of sites or the sizes. dims is ignored if the
- * plans do not differ by sizes. */
+/* Fails with EIN_ERR_ARG at all sites if no plan fits the number of sites or the sizes, or if the sites have different
+ * programs or sizes. dims is ignored if the plans do not differ by sizes. */
 EIN_API ein_status ein_whole_plan(void *ctx, const int64_t *dims);
 EIN_API size_t ein_whole_workspace(const void *ctx);
 /* The shape of the whole tensor. */

@@ -116,6 +116,17 @@ want 0 "$EIN" run sized.ein X=iota Z=iota -D N=62 -o one.npy
 want 0 ranks 2 ./sized X=iota Z=iota -D N=62 -o many.npy
 cmp -s one.npy many.npy || wrong "a default of other sizes differs"
 
+# ---- another program, or other sizes, at one process: refused, whatever else it would do
+want 2 timeout 60 mpirun -n 1 ./heat X=iota -o Y=y.npy : -n 1 ./left -o D=y.npy
+once 'site 1 has another program than site 0, or other sizes: give all the same'
+want 2 timeout 60 mpirun -n 2 ./sized X=iota Z=iota -D N=62 -o y.npy : -n 1 ./sized X=iota Z=iota -D N=61 -o y.npy
+once 'site 2 has another program than site 0, or other sizes'
+[ ! -e y.npy ] || wrong "different programs write an output"
+mkdir elsewhere
+cp heat.ein elsewhere/same.ein
+want 0 "$EIN" build elsewhere/same.ein --target=mpi -n 2,3,7 --flags=-O0 -o elsewhere/heat
+want 0 timeout 60 mpirun -n 1 ./heat X=iota -o Y=y.npy : -n 1 elsewhere/heat X=iota -o Y=y.npy
+
 # ---- what is shown is shown once
 want 0 ranks 3 ./mm A=randint:lo=0:hi=3:seed=4 B=ones gain=1 -o C=c.npy -o M=m.npy
 shows 'S : f32'

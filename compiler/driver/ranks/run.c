@@ -8,6 +8,7 @@
 #include "driver/compile/nvrtc.h"
 #include "driver/profile/profile.h"
 #include "driver/progress.h"
+#include "expr/word.h"
 #include "ranks.h"
 #include "site.h"
 
@@ -111,13 +112,7 @@ static Leave targets_same(Session *s, const Args *a) {
 static void program_print(Session *s, Buf *out, const EinGraph *g) {
   Buf text = buf_new(s->arena);
   graph_print(&text, g);
-  const char *at = text.s;
-  for (const char *place; (place = strstr(at, " @\"")); at += strspn(at, "\":0123456789")) {
-    buf_add(out, at, (size_t)(place - at));
-    for (at = place + 3; *at && *at != '"'; at++)
-      if (*at == '\\' && at[1]) at++;
-  }
-  buf_str(out, at);
+  places_omit(out, text.s);
 }
 
 /* Checks that this process has the program of the first one, with the same sizes. */

@@ -12,6 +12,7 @@
 #ifndef EIN_EMULATE_H
 #define EIN_EMULATE_H
 
+#define _GLIBCXX_INCLUDE_NEXT_C_HEADERS /* math.h is C's own, here and in the runtime: C++ has one of 20,000 lines */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,9 +21,10 @@
 #include <unistd.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-
+#ifdef EIN_STANDIN
 #include <tuple>
 #include <utility>
+#endif
 
 #ifdef EIN_EMULATE_COUNTED
 #include "counts.h"

@@ -61,6 +61,7 @@ class Corpus:
         self.failed = self.refused = self.ran = self.slow = 0
         self.keep = None
         self.objects = []
+        self.texts = {}
 
     def fail(self, what, name, said):
         self.failed += 1
@@ -71,17 +72,24 @@ class Corpus:
             with open(path) as f, open(os.path.join(self.keep, name), "w") as to:
                 to.write(f.read())
 
-    def texts(self, programs, stops):
-        """What ein prints of each program: name, ending, text."""
-        out = []
-        for path in programs:
-            for stop in stops:
-                done = subprocess.run([self.ein, "build", path, *self.sites, "--stop=" + stop, "-o", "-"],
-                                      capture_output=True, text=True)
-                if done.returncode == 0:
-                    ending = "graph" if stop in ("graph", "optimised") else stop
-                    out.append((os.path.basename(path), ending, PLACE.sub("", done.stdout)))
-        return out
+    def text(self, path, stop):
+        """What ein prints of a program, made once: its ending and the text; None: ein prints none."""
+        if (path, stop) not in self.texts:
+            done = subprocess.run([self.ein, "build", path, *self.sites, "--stop=" + stop, "-o", "-"],
+                                  capture_output=True, text=True)
+            ending = "graph" if stop in ("graph", "optimised") else stop
+            self.texts[path, stop] = (ending, PLACE.sub("", done.stdout)) if done.returncode == 0 else None
+        return self.texts[path, stop]
+
+    def spoiled(self, programs, stops, chance):
+        """One of their texts, spoiled: the name of the program, the ending, the text, what was changed."""
+        for _ in range(1000):
+            path = chance.choice(programs)
+            made = self.text(path, chance.choice(stops))
+            bad, what = spoil(made[1], chance) if made else (None, None)
+            if bad is not None:
+                return os.path.basename(path), made[0], bad, what
+        sys.exit("ein prints no text that can be spoiled")
 
     def emit(self, name):
         """ein makes C of it, or says why not. Whether there is C."""
@@ -189,19 +197,18 @@ def main(words):
         else:
             rest.append(word)
     ein, runtime, programs = os.path.abspath(rest[0]), os.path.abspath(rest[1]), rest[2:]
-    chance, turn = random.Random(int(options["--seed"])), os.environ.get("EIN_TURN")
+    turn = os.environ.get("EIN_TURN")
     with tempfile.TemporaryDirectory() as work:
         c = Corpus(ein, runtime, work, ["-n", options["--sites"]] if options["--sites"] else [])
         c.keep = options["--keep"]
         if not c.sites:
             c.runtime_objects()
-        texts = c.texts(programs, options["--stops"].split(","))
         waiting, said = [], {}
         for k in range(int(options["--count"])):
-            program, ending, text = chance.choice(texts)
-            bad, what = spoil(text, chance)
-            if bad is None or turn and k % 2 != int(turn) % 2:
+            if turn and k % 2 != int(turn) % 2:
                 continue
+            chance = random.Random(f"{options['--seed']}, {k}")
+            program, ending, bad, what = c.spoiled(programs, options["--stops"].split(","), chance)
             name = f"s{k}.{ending}"
             said[name] = f"{program}: {what}"
             with open(os.path.join(work, name), "w") as f:

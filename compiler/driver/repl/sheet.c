@@ -173,9 +173,10 @@ static void dependents_visit(Sheet *s, const char *name, void (*own)(Entry *e), 
   vec_push(a, todo, name);
   while (todo.len) {
     const char *at = vec_pop(todo);
+    const Entry *its = sheet_find(s, at, NULL);
     for (uint32_t i = 0; i < s->n; i++) {
       Entry *e = s->at[i];
-      bool hit = sheet_find(s, at, NULL) == e;
+      bool hit = e == its;
       for (uint32_t k = 0; k < e->n_used && !hit; k++)
         hit = strcmp(e->used[k].name, at) == 0 && used_entry(s, &e->used[k], NULL);
       if (!hit || entries_have(&seen, e)) continue;

@@ -20,7 +20,6 @@ typedef struct Back {
   const bool *wanted;        /* by number: outer nodes that take contributions; NULL: all floats */
   const Expr *t;             /* the turn that is recomputed, inside body */
   uint32_t deeper;           /* repeats around the copy of the turn, beyond those around the turn */
-  bool stretch;              /* it is a stretch of the turns of another one */
   const Results *so_far;     /* nodes around, and what later turns contributed to them; NULL: nothing */
   Map reached;               /* nodes on which the results depend through floats */
   Map copy;                  /* node of the region -> its copy in body */
@@ -69,20 +68,19 @@ static const Expr *turns_made(Back *b) {
   return id_read(b->all, graph_result(b->all->g, b->r, EIN_TURNS, b->repeat, 0), 0, NULL);
 }
 
-/* Visits that many turns, or stretches of turns, the last one first. A stretch has at least one turn, and a bound that
- * is known, so this can be differentiated once more. */
-static void turns_back(Back *b, const Expr *count) {
+/* Visits that many turns, or stretches of turns, the last one first. `most`: how many there can be, which is known, so
+ * this can be differentiated once more. There is at least one, if there can be any. */
+static void turns_back(Back *b, const Expr *count, const Expr *most) {
   EinGraph *g = b->all->g;
-  bool ends = b->stretch && b->of->stop, as_made = count == b->of->turns || ends;
-  EinNode *bound = as_made ? b->of->bound : scalar_vertex(b, b->r, count);
+  EinNode *bound = most == b->of->turns ? b->of->bound : scalar_vertex(b, b->r, most);
   EinNode *back = graph_repeat(g, b->r, strings_printf(g->strings, "%s~back", b->of->turn->s));
   back->place = b->repeat->place;
   b->body = back->body;
   b->body->bound = bound;
-  b->body->turns = ends ? b->of->turns : count->has & HAS_READ ? NULL : count;
+  b->body->turns = most;
   const Expr *turn = expr_turn(pool(b), b->body->depth), *last = expr_op2(pool(b), OP_SUB, count, number(b, 1));
   b->t = expr_op2(pool(b), OP_SUB, last, turn);
-  if (ends) b->body->stop = scalar_vertex(b, b->body, expr_op2(pool(b), OP_GE, turn, last));
+  if (count != most) b->body->stop = scalar_vertex(b, b->body, expr_op2(pool(b), OP_GE, turn, last));
 }
 
 /* ---- the turn, again ------------------------------------------------------------------------------------ */
@@ -400,7 +398,7 @@ static void turn_ends(Back *b, const Carries *carry) {
 static bool turns_leave(Back *b, Shares *out) {
   Carries carry = carries_find(b, (Stretches){0});
   uint32_t before = b->r->nodes.len;
-  turns_back(b, turns_made(b));
+  turns_back(b, turns_made(b), b->of->turns);
   carries_make(b, &carry);
   turn_again(b, &carry);
   active_find(b, &carry);
@@ -540,10 +538,10 @@ static bool stretches_leave(Back *b, Stretches s, Shares *out) {
   bool whole = !b->of->stop && b->of->turns->i % s.k == 0;
   Carries carry = carries_find(b, s);
   uint32_t before = b->r->nodes.len;
-  const Expr *made = turns_made(b), *count = number(b, s.n);
+  const Expr *made = turns_made(b), *most = number(b, s.n), *count = most;
   if (b->of->stop)
     count = expr_op2(p, OP_IDIV, expr_op2(p, OP_ADD, made, number(b, s.k - 1)), number(b, s.k));
-  turns_back(b, count);
+  turns_back(b, count, most);
   carries_make(b, &carry);
   Back c = {.all = b->all, .r = b->body, .repeat = b->repeat, .of = b->of, .trouble = b->trouble};
   c.reached = b->reached, c.copy = map_new(b->all->arena), c.deeper = 1;
@@ -553,7 +551,7 @@ static bool stretches_leave(Back *b, Stretches s, Shares *out) {
   for (uint32_t i = 0; i < carry.len; i++)
     if (!carry.at[i].saved) vec_push(b->all->arena, so_far, ((Share){carry.at[i].of, carry.at[i].state}));
   Back again = {.all = b->all, .r = b->body, .repeat = m, .of = m->body, .have = &have, .wanted = b->wanted};
-  again.so_far = &so_far, again.stretch = true, again.trouble = b->trouble;
+  again.so_far = &so_far, again.trouble = b->trouble;
   if (!back_leaves(&again, &left)) return b->r->nodes.len = before, false;
   vec_each(const Carried, x, carry) {
     EinNode *next = x->state ? contributed(&left, x->saved ? x->begin : x->of) : NULL;

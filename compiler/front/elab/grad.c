@@ -74,15 +74,20 @@ static Core *gradient_read(Elab *x, Scope *s, const Ast *a, const Symbol *by, Ei
   return core_tensor(x, s, &g, &read);
 }
 
+/* `local`: it is a parameter or a local name of a def. */
+static Core *complain_by(Elab *x, const Scope *s, const Ast *a, bool local, const Symbol *by) {
+  bool known = local || by;
+  Diag *d = diag_add(x->diags, known ? D_E115 : D_E070, a->name.span,
+      known ? "%s is no tensor of the program" : "%s is not defined", a->name.s->s);
+  if (local) diag_hint(x->diags, d, "write the `grad` where the def is called");
+  if (!known) diag_unknown(x, d, a->name, s->frame);
+  return core_failed(x);
+}
+
 Core *core_grad(Elab *x, Scope *s, const Ast *a) {
-  Symbol *by =
-      frame_find(s->frame, a->name.s) ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
-  if (!by || by->kind != SYM_TENSOR) {
-    Diag *d = diag_add(x->diags, by ? D_E115 : D_E070, a->name.span,
-        by ? "%s is no tensor of the program" : "%s is not defined", a->name.s->s);
-    if (!by) diag_unknown(x, d, a->name, s->frame);
-    return core_failed(x);
-  }
+  bool local = frame_find(s->frame, a->name.s) != NULL;
+  Symbol *by = local ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
+  if (!by || by->kind != SYM_TENSOR) return complain_by(x, s, a, local, by);
   by->used = true;
   if (by->node && by->node->rank != a->items.len) {
     Ast read = *a;

@@ -178,13 +178,13 @@ static const Expr *is_best(From *f) {
   return expr_op2(p, OP_EQ, here, best);
 }
 
-/* The product of all points except this one that `op` admits: OP_LT those before it, OP_GT those after it, OP_NE all
- * others. */
+/* What the reducer makes of all points except this one that `op` admits: OP_LT those before it, OP_GT those after it,
+ * OP_NE all others. */
 static const Expr *others(From *f, Op op) {
   Exprs *p = pool(f);
   uint32_t n = f->labels, red = f->s.n_red;
   const Expr **to = NEW_ARRAY(f->all->arena, const Expr *, n + 1),
-             **bound = NEW_ARRAY(f->all->arena, const Expr *, n + red + 1), *differs = NULL;
+             **bound = NEW_ARRAY(f->all->arena, const Expr *, n + red + 1), *differs = NULL, *same = NULL;
   Str *label = NEW_ARRAY(f->all->arena, Str, n + red + 1);
   for (uint32_t k = 0; k < n + red; k++) {
     uint32_t of = k < n ? k : k - red;
@@ -192,17 +192,49 @@ static const Expr *others(From *f, Op op) {
     label[k] = k < n ? f->m->label[of] : strings_printf(f->all->g->strings, "%s~other", f->m->label[of]->s);
     if (k < n) continue;
     to[of] = expr_label(p, k);
-    const Expr *one = expr_op2(p, op, to[of], expr_label(p, of));
+    const Expr *one = expr_and(p, same, expr_op2(p, op, to[of], expr_label(p, of)));
     differs = differs ? expr_op2(p, OP_OR, differs, one) : one;
+    if (op != OP_NE) same = expr_and(p, same, expr_op2(p, OP_EQ, to[of], expr_label(p, of)));
   }
-  EinSum s = {.n_out = n, .n_red = red, .reducer = RED_PROD, .acc = f->s.acc, .dtype = f->s.acc, .domain = f->s.domain};
+  EinSum s = {.n_out = n, .n_red = red, .reducer = f->s.reducer, .monoid = f->s.monoid};
+  s.acc = s.dtype = f->s.acc;
+  s.domain = f->s.domain;
   s.body = expr_relabel(p, f->s.body, n, to);
   s.where = expr_and(p, differs, f->s.where ? expr_relabel(p, f->s.where, n, to) : NULL);
   return own_labels(f, adjoint_new(f->all, f->r, &s, bound, label, NULL, f->m->place), n);
 }
 
-/* The adjoint of the body, given that of the result; value NULL: the reducer has none. */
-static Adjoint body_adjoint(From *f, const Expr *above) {
+/* ---- a user's monoid */
+
+static const Expr *leaf_operand(void *env, Exprs *p, const Expr *e) {
+  const Expr *const *operand = env;
+  (void)p;
+  return e->kind == EX_PARAM || e->kind == EX_READ ? operand[e->i] : e;
+}
+
+/* Of combine(combine(before, body), after), the adjoint of the body. While it is taken, reads of no node stand for
+ * these and for the adjoint above. */
+static Adjoint monoid_adjoint(From *f, const Expr *above, Op *stuck) {
+  enum { BODY, BEFORE, AFTER, ABOVE, ALL };
+  Exprs *p = pool(f);
+  const Expr *combine = f->s.monoid->combine, *is[ALL], *of[ALL] = {[BODY] = f->s.body, [ABOVE] = above}, *value = NULL;
+  for (uint32_t i = 0; i < ALL; i++) is[i] = expr_read(p, f->s.acc, i, 0, NULL);
+  const Expr *inner = expr_map(p, combine, leaf_operand, (const Expr *[]){is[BEFORE], is[BODY]});
+  const Expr *outer = expr_map(p, combine, leaf_operand, (const Expr *[]){inner, is[AFTER]});
+  const bool active[ALL] = {[BODY] = true};
+  Terms terms = {0};
+  *stuck = expr_adjoint(f->all->arena, p, outer, NULL, (Adjoint){NULL, is[ABOVE]}, active, &terms);
+  if (*stuck != OPS) return (Adjoint){0};
+  of[BEFORE] = others(f, OP_LT), of[AFTER] = others(f, OP_GT);
+  for (uint32_t i = 0; i < terms.len; i++) {
+    const Expr *term = expr_cast(p, f->s.acc, adjoint_value(p, terms.at[i].adjoint));
+    value = value ? expr_op2(p, OP_ADD, value, term) : term;
+  }
+  return (Adjoint){NULL, value ? expr_map(p, value, leaf_operand, of) : expr_real(p, f->s.acc, 0)};
+}
+
+/* The adjoint of the body, given that of the result; value NULL: the reducer has none, for the operation `stuck`. */
+static Adjoint body_adjoint(From *f, const Expr *above, Op *stuck) {
   Exprs *p = pool(f);
   switch (f->s.reducer) {
     case RED_NONE: case RED_SUM: return (Adjoint){NULL, above};
@@ -215,6 +247,7 @@ static Adjoint body_adjoint(From *f, const Expr *above) {
     case RED_PROD:
       if (f->s.n_red != 1) return (Adjoint){NULL, expr_op2(p, OP_MUL, above, others(f, OP_NE))};
       return (Adjoint){NULL, expr_op2(p, OP_MUL, expr_op2(p, OP_MUL, above, others(f, OP_LT)), others(f, OP_GT))};
+    case RED_MONOID: return monoid_adjoint(f, above, stuck);
     default: return (Adjoint){0};
   }
 }
@@ -381,16 +414,18 @@ bool vertex_adjoint(
   From f = from_vertex(all, r, m);
   const Expr *one = expr_real(pool(&f), f.s.acc, 1),
              *above = adjoint ? expr_cast(pool(&f), f.s.acc, read_result(&f, adjoint)) : one;
-  Adjoint seed = body_adjoint(&f, above);
+  Op stuck = OPS;
+  Adjoint seed = body_adjoint(&f, above, &stuck);
   f.some = where_some(&f, adjoint);
   Terms terms = {0};
   const Expr *result = f.s.reducer == RED_NONE && f.s.dtype == f.s.acc ? read_result(&f, m) : NULL;
-  Op stuck = seed.value ? expr_adjoint(all->arena, pool(&f), f.s.body, result, seed, active, &terms) : OPS;
+  if (seed.value) stuck = expr_adjoint(all->arena, pool(&f), f.s.body, result, seed, active, &terms);
   if (!seed.value || stuck != OPS) {
-    const char *what = seed.value ? stuck == OP_EXTERN ? "a C function" : op_info[stuck].name
-        : f.s.monoid              ? f.s.monoid->name->s
-                                  : reducer_info[f.s.reducer].name;
+    const char *what = stuck == OPS   ? reducer_info[f.s.reducer].name
+        : stuck == OP_EXTERN ? "a C function"
+                             : op_info[stuck].name;
     *t = (GradTrouble){.at = m, .why = arena_printf(all->arena, "%s has no derivative here", what)};
+    if (stuck != OPS) t->hint = "call it in a def that states one: `def g(x) = ... adjoint(dy) = dy * ...`";
     return false;
   }
   for (uint32_t i = 0; i < terms.len; i++) {

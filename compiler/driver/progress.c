@@ -99,15 +99,20 @@ static void line_show(Progress *p, Seen x) {
 
 /* ---- compiled code ----------------------------------------------------------------------------------------------- */
 
-/* A buffer that holds that state through all turns; for several sites, the first site's. */
+/* Whether it holds a value of the repeat in all its turns. */
+static bool lives_in(const TaskGraph *t, const Task *repeat, const TaskBuffer *b) {
+  if (b->space == BUF_OUTPUT) return task_writes(t, repeat, b->id);
+  return b->space == BUF_WORK && b->first < repeat->step && b->last >= repeat->end;
+}
+
+/* A buffer that holds that state; for several sites, the first site's. */
 static void buffer_find(Progress *p, const Job *j) {
   const Task *repeat = NULL;
   for (uint32_t i = 0; i < j->tasks->tasks.len; i++)
     if (j->tasks->tasks.at[i]->kind == TASK_REPEAT) repeat = j->tasks->tasks.at[i];
   for (uint32_t i = 0; repeat && p->watch && i < j->tasks->buffers.len; i++) {
     const TaskBuffer *b = &j->tasks->buffers.at[i];
-    bool lives = b->space == BUF_WORK && b->first < repeat->step && b->last >= repeat->end;
-    if (!lives || b->rank || b->when || !b->name || strcmp(b->name->s, p->watch) != 0 ||
+    if (!lives_in(j->tasks, repeat, b) || b->rank || b->when || !b->name || strcmp(b->name->s, p->watch) != 0 ||
         (b->dtype != DT_F32 && b->dtype != DT_F64))
       continue;
     p->buffer = i;

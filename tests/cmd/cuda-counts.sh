@@ -142,8 +142,8 @@ output bins[b:256] = sum[i where B[i] == b] X[i]
 output segments[s:100, d] = sum[j where L[j] == s] F[j,d]
 END
 counted bins.ein
-moves bins $(((12 * 8192 + 4 * 256 * 2) * 12 / 10)) 90 30 # a thread goes round a bin's threads from its own on, which is no load of 16 bytes, as it is counted
-moves segments $(((4 * 4096 * 64 + 2 * 32 * 4096 + 4 * 100 * 64 * 11) * 12 / 10)) 70
+moves bins $(((12 * 8192 + 4 * 256 * 2) * 12 / 10))
+moves segments $(((4 * 4096 * 64 + 2 * 32 * 4096 + 4 * 100 * 64 * 11) * 12 / 10)) 85
 
 # Points that predicates leave out are not read: bands around labels and data, remainders, rings; all of them are 1 MB.
 cat >narrow.ein <<'END'

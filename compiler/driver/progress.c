@@ -44,7 +44,7 @@ Leave progress_new(Session *s, const Job *j, const Args *a, Progress *out) {
   const char *said = a ? arg_last(a, OPT_WATCH) : NULL, *name = said ? said : "loss", *terminal = getenv("TERM");
   bool found = false;
   Buf all = buf_new(s->arena);
-  *out = (Progress){.s = s, .most = -1, .buffer = -1};
+  *out = (Progress){.s = s, .most = -1, .buffer = -1, .asked = said != NULL};
   if (!j->graph || j->past) return LEAVE_OK;
   repeats_look(j, out, name, &found, &all);
   if (said && !found)
@@ -166,6 +166,8 @@ void progress_begin(Progress *p, const Job *j, const void *ctx) {
   p->ctx = ctx;
   p->begun = seconds_now();
   if (p->on) buffer_find(p, j);
+  if (p->on && p->asked && p->buffer < 0)
+    say(p->s, "--watch %s: compiled code does not store it; it does if it is f32 or f64 and an output", p->watch);
   if (!p->on || pthread_condattr_init(&by) != 0) return;
   pthread_condattr_setclock(&by, CLOCK_MONOTONIC);
   pthread_mutex_init(&p->lock, NULL);

@@ -12,6 +12,7 @@
 typedef struct Progress {
   Session *s;
   const char *watch;         /* the state's name; NULL: none */
+  bool asked;                /* by --watch */
   int64_t most;              /* turns of the program's only outermost repeat; -1: unknown */
   bool until;                /* it may end earlier */
   double begun;              /* in seconds of a clock */

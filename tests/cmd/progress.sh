@@ -65,6 +65,9 @@ long_run eval until.ein
 grep -qE 'turn [0-9,]+ of at most [0-9,]+, loss [0-9.e+-]+, [0-9]+ s left at most$' lines || wrong "evaluated: no progress line with a turn: $(head -c 300 err)"
 want 0 "$EIN" run long.ein --target=eval -D T=10 --progress
 silent
+sed 's/output loss, w/output w/' long.ein >unneeded.ein
+want 0 "$EIN" run unneeded.ein --target=c -D T=10 --progress --watch loss
+says '--watch loss: compiled code does not store it; it does if it is f32 or f64 and an output'
 want 2 "$EIN" run long.ein -D T=10 --watch w
 says "--watch w: no repeat has a state w that is one float; there is loss"
 finish

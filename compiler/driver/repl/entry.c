@@ -33,7 +33,7 @@ static void use_add(Walk *w, Str name, bool bare) {
       w->used.at[i].bare &= bare;
       return;
     }
-  vec_push(w->arena, w->used, ((Used){arena_printf(w->arena, "%s", name->s), bare}));
+  vec_push(w->arena, w->used, ((Used){arena_printf(w->arena, "%s", name->s), name_hash(name->s), bare}));
 }
 
 static void walk_items(Walk *w, const AstItems *items);
@@ -100,10 +100,14 @@ static Entry *entry_new(const char *file, uint32_t line) {
 static void names_set(Entry *e, const Texts *names) {
   e->n_names = names->len;
   e->name = NEW_ARRAY(e->arena, const char *, names->len + 1);
+  e->hash = NEW_ARRAY(e->arena, uint32_t, names->len + 1);
   e->value = NEW_ARRAY(e->arena, Kept, names->len + 1);
   e->output = NEW_ARRAY(e->arena, bool, names->len + 1);
   e->outline = NEW_ARRAY(e->arena, Entry *, names->len + 1);
-  for (uint32_t i = 0; i < names->len; i++) e->name[i] = arena_printf(e->arena, "%s", names->at[i]);
+  for (uint32_t i = 0; i < names->len; i++) {
+    e->name[i] = arena_printf(e->arena, "%s", names->at[i]);
+    e->hash[i] = name_hash(names->at[i]);
+  }
 }
 
 static bool is_stack(const AstStmt *s, Str turn) {
@@ -188,7 +192,7 @@ void entry_outline(Entry *e, uint32_t which, const char *declaration, const Text
   o->outlines = true;
   o->used = NEW_ARRAY(o->arena, Used, dims->len + 1);
   for (uint32_t i = 0; i < dims->len; i++)
-    o->used[o->n_used++] = (Used){arena_printf(o->arena, "%s", dims->at[i]), false};
+    o->used[o->n_used++] = (Used){arena_printf(o->arena, "%s", dims->at[i]), name_hash(dims->at[i]), false};
   e->outline[which] = o;
 }
 
@@ -204,7 +208,9 @@ Entry *entry_again(const Entry *old) {
   memcpy(e->output, old->output, e->n_names * sizeof *e->output);
   e->n_used = old->n_used;
   e->used = NEW_ARRAY(e->arena, Used, e->n_used + 1);
-  for (uint32_t i = 0; i < e->n_used; i++)
-    e->used[i] = (Used){arena_printf(e->arena, "%s", old->used[i].name), old->used[i].bare};
+  for (uint32_t i = 0; i < e->n_used; i++) {
+    e->used[i] = old->used[i];
+    e->used[i].name = arena_printf(e->arena, "%s", old->used[i].name);
+  }
   return e;
 }

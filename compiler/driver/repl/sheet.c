@@ -3,7 +3,12 @@
 
 #include "sheet.h"
 
-enum { UNDO_MOST = 100 };
+enum {
+  UNDO_MOST = 100,
+  BITS_EACH = 16,            /* of a sheet's words, for an entry, at least */
+  BITS_LEAST = 1024
+};
+static const uint32_t in_use = 0x9e3779b9; /* tells the bit of a name that is used from that of one that is defined */
 
 static void kept_end(Kept *k) {
   if (k->arena) arena_free(k->arena);
@@ -61,9 +66,16 @@ static void sheet_trim(Sheet *s) {
   s->before = NULL;
 }
 
+uint32_t name_hash(const char *name) { return hash_bytes(name, strlen(name), 0); }
+
+static bool is_named(const Entry *e, uint32_t k, const char *name, uint32_t hash) {
+  return e->hash[k] == hash && strcmp(e->name[k], name) == 0;
+}
+
 static bool defines(const Entry *e, const char *name) {
+  uint32_t hash = name_hash(name);
   for (uint32_t i = 0; i < e->n_names; i++)
-    if (strcmp(e->name[i], name) == 0) return true;
+    if (is_named(e, i, name, hash)) return true;
   return false;
 }
 
@@ -72,7 +84,7 @@ static bool replaces(const Entry *by, const Entry *old) {
   uint32_t loops = by->kind == STMT_REPEAT && old->kind == STMT_REPEAT;
   for (uint32_t i = 0; i < by->n_names; i++)
     for (uint32_t k = i == 0 ? loops : 0; k < old->n_names; k++)
-      if (strcmp(by->name[i], old->name[k]) == 0) return true;
+      if (is_named(old, k, by->name[i], by->hash[i])) return true;
   /* the same words mean another file there */
   bool elsewhere = by->kind == STMT_USE && strcmp(by->folder, old->folder) != 0;
   return !by->n_names && !old->n_names && by->kind == old->kind && !elsewhere && strcmp(by->text, old->text) == 0;
@@ -89,6 +101,29 @@ static void entry_push(Sheet *s, Entry *e) {
   e->users++;
 }
 
+static void word_set(Sheet *s, uint32_t hash) {
+  s->words[hash % s->n_bits / 64] |= (uint64_t)1 << hash % 64;
+}
+
+static bool word_may_be(const Sheet *s, uint32_t hash) {
+  return s->n_bits && s->words[hash % s->n_bits / 64] >> hash % 64 & 1;
+}
+
+static void words_add(Sheet *s, const Entry *e) {
+  for (uint32_t k = 0; k < e->n_names; k++) word_set(s, e->hash[k]);
+  for (uint32_t k = 0; k < e->n_used; k++) word_set(s, e->used[k].hash ^ in_use);
+}
+
+/* Makes its words: those of another sheet, and of n more entries. */
+static void words_make(Sheet *s, const Sheet *of, Entry *const *e, uint32_t n) {
+  for (s->n_bits = BITS_LEAST; s->n_bits / BITS_EACH < s->n;) s->n_bits *= 2;
+  s->words = NEW_ARRAY(s->arena, uint64_t, s->n_bits / 64);
+  bool same = of->n_bits == s->n_bits;
+  if (same) memcpy(s->words, of->words, s->n_bits / 8);
+  for (uint32_t i = 0; i < s->n && !same; i++) words_add(s, s->at[i]);
+  for (uint32_t i = 0; i < n && same; i++) words_add(s, e[i]);
+}
+
 Sheet *sheet_with(Sheet *s, Entry *const *e, uint32_t n) {
   Sheet *to = sheet_of(s, s->n + n);
   for (uint32_t i = 0; i < s->n; i++) {
@@ -102,6 +137,7 @@ Sheet *sheet_with(Sheet *s, Entry *const *e, uint32_t n) {
   }
   for (uint32_t k = 0; k < n; k++)
     if (!sheet_has(to, e[k])) entry_push(to, e[k]);
+  words_make(to, s, e, n);
   sheet_trim(to);
   return to;
 }
@@ -109,6 +145,7 @@ Sheet *sheet_with(Sheet *s, Entry *const *e, uint32_t n) {
 static Sheet *sheet_copy(Sheet *before, const Sheet *of) {
   Sheet *to = sheet_of(before, of->n);
   for (uint32_t i = 0; i < of->n; i++) entry_push(to, of->at[i]);
+  words_make(to, of, NULL, 0);
   sheet_trim(to);
   return to;
 }
@@ -125,9 +162,11 @@ Sheet *sheet_undo(Sheet *s) {
 }
 
 Entry *sheet_find(const Sheet *s, const char *name, uint32_t *which) {
+  uint32_t hash = name_hash(name);
+  if (!word_may_be(s, hash)) return NULL;
   for (uint32_t i = s->n; i-- > 0;)
     for (uint32_t k = 0; k < s->at[i]->n_names; k++)
-      if (strcmp(s->at[i]->name[k], name) == 0) {
+      if (is_named(s->at[i], k, name, hash)) {
         if (which) *which = k;
         return s->at[i];
       }
@@ -165,6 +204,13 @@ static void computed_drop(Entry *e) {
   for (uint32_t k = 0; k < e->n_names && !e->source; k++) kept_end(&e->value[k]);
 }
 
+/* Whether an entry uses a name of the sheet. */
+static bool uses(const Sheet *s, const Entry *e, const char *name, uint32_t hash) {
+  for (uint32_t k = 0; k < e->n_used; k++)
+    if (e->used[k].hash == hash && strcmp(e->used[k].name, name) == 0 && used_entry(s, &e->used[k], NULL)) return true;
+  return false;
+}
+
 /* Visits what depends on a name: `of` an entry that uses it, directly or not; `own` the one that defines it. */
 static void dependents_visit(Sheet *s, const char *name, void (*own)(Entry *e), void (*of)(Entry *e)) {
   Arena *a = arena_new();
@@ -173,13 +219,13 @@ static void dependents_visit(Sheet *s, const char *name, void (*own)(Entry *e), 
   vec_push(a, todo, name);
   while (todo.len) {
     const char *at = vec_pop(todo);
-    const Entry *its = sheet_find(s, at, NULL);
-    for (uint32_t i = 0; i < s->n; i++) {
-      Entry *e = s->at[i];
-      bool hit = e == its;
-      for (uint32_t k = 0; k < e->n_used && !hit; k++)
-        hit = strcmp(e->used[k].name, at) == 0 && used_entry(s, &e->used[k], NULL);
-      if (!hit || entries_have(&seen, e)) continue;
+    uint32_t hash = name_hash(at);
+    Entry *its = sheet_find(s, at, NULL), **all = s->at;
+    uint32_t n = s->n;
+    if (!word_may_be(s, hash ^ in_use)) all = &its, n = its != NULL;
+    for (uint32_t i = 0; i < n; i++) {
+      Entry *e = all[i];
+      if ((e != its && !uses(s, e, at, hash)) || entries_have(&seen, e)) continue;
       vec_push(a, seen, e);
       (defines(e, name) ? own : of)(e);
       for (uint32_t k = 0; k < e->n_names; k++)

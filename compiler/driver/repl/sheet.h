@@ -17,7 +17,9 @@ typedef struct Kept {        /* a tensor's value */
   const char *const *axis;   /* names of its axes, from report_axes */
 } Kept;
 
-typedef struct Used { const char *name; bool bare; } Used; /* bare: it may be a label if that tensor has dimensions */
+uint32_t name_hash(const char *name); /* equal names have equal ones: it spares most comparisons of texts */
+typedef struct Used { const char *name; uint32_t hash; bool bare; } Used; /* bare: it may be a label if that tensor has
+                                                                           * dimensions */
 typedef struct Bound { const char *dim; int64_t value; } Bound;
 
 typedef struct Entry Entry;
@@ -31,6 +33,7 @@ struct Entry {               /* one statement, which defines one name; a `repeat
   const char *module;        /* of a `use`: the file that it names; NULL for one of the standard library */
   const char *folder;        /* the folder from which it names it */
   const char **name;
+  uint32_t *hash;            /* by name */
   Kept *value;               /* by name */
   Entry **outline;           /* by name: an input of that shape and dtype, which stands for a tensor where only these
                               * count; NULL: none was made */
@@ -52,6 +55,8 @@ struct Sheet {
   uint32_t depth;            /* how many sheets are before it */
   Entry **at;
   uint32_t n;
+  uint64_t *words;           /* a bit for each name that its entries define or use, by hash: without it, none does */
+  uint32_t n_bits;
 };
 
 Sheet *sheet_new(void);

@@ -384,7 +384,8 @@ static void call_print(CPrinter *p, uint32_t number, bool narrow, const char *be
     const char *in = round ? arena_printf(p->arena, "%s  ", before) : before;
     end = i + c_round(&parts, i);
     if (round)
-      buf_printf(p->out, "%sfor (ctx->round = 0; ctx->round < %lld; ctx->round++) {\n", before, (long long)round->hi->i);
+      buf_printf(
+          p->out, "%sfor (ctx->round = 0; ctx->round < %lld; ctx->round++) {\n", before, (long long)round->hi->i);
     for (uint32_t n = i; n < end; n++) part_call(p, k, n, &parts.at[n], in);
     if (round) buf_printf(p->out, "%s}\n", before);
   }

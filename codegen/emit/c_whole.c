@@ -110,9 +110,9 @@ static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, con
   defaults_print(c, n, o);
   sizes_print(c, n, o);
   buf_printf(c, "static const ein_whole_made %s_made = {%s_plans, %u, %s, %u, %u, %u, %s, %s, INT64_C(%lld)};\n\n",
-      o->prefix, o->prefix, n, c_table(c->arena, o->prefix, "defaults", o->n_defaults), o->n_defaults, o->n_read, o->n_sizes,
-      c_table(c->arena, o->prefix, "dims", o->n_sizes), c_table(c->arena, o->prefix, "sizes_of_plans", o->n_sizes),
-      (long long)plans_mark(c->arena, plans, n));
+      o->prefix, o->prefix, n, c_table(c->arena, o->prefix, "defaults", o->n_defaults), o->n_defaults, o->n_read,
+      o->n_sizes, c_table(c->arena, o->prefix, "dims", o->n_sizes),
+      c_table(c->arena, o->prefix, "sizes_of_plans", o->n_sizes), (long long)plans_mark(c->arena, plans, n));
 }
 
 /* $_plan passes sizes in the order of the tables. */

@@ -335,7 +335,8 @@ static uint64_t operand_first(void *ctx, uint32_t slot) {
   const AlgOperand *operand = ctx, *b = &operand[slot];
   for (uint32_t k = 0; k < slot; k++) {
     const AlgOperand *a = &operand[k];
-    if (a->node == b->node && a->on && b->on && memcmp(a->on, b->on, a->node->type.n_key * sizeof *a->on) == 0) return k;
+    if (a->node != b->node || !a->on || !b->on) continue;
+    if (memcmp(a->on, b->on, a->node->type.n_key * sizeof *a->on) == 0) return k;
   }
   return slot;
 }

@@ -8,9 +8,10 @@
 /* Finds windows that are alike; a copy of the graph in which each of those costs its part of one, and whether there are
  * any: alike.c. */
 void alikes_find(Arena *a, PlaceGraph *g);
-/* The same graph, in which reads of a vertex that need the same, or windows that overlap, move once: plan/placing/once.c */
-const PartGraph *reads_once(Arena *a, const PartGraph *part);
 bool alikes_shared(Arena *a, const PlaceGraph *g, PlaceGraph *out);
+/* plan/placing/once.c: the same graph, in which reads of a vertex that need the same, or windows that overlap, move
+ * once. */
+const PartGraph *reads_once(Arena *a, const PartGraph *part);
 /* As the vertex's kernels make it. label: by axis. */
 Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label);
 /* As the vertex's kernels need the operand, in the maker's labels; for a state, in its dimensions. */

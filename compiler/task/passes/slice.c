@@ -42,8 +42,9 @@ static const Expr *label_alone(const Expr *e, const Expr **low) {
 /* What an equation says that the label is. n: if it may depend on the n labels; 0: if it may depend on none. */
 static const Expr *pinned_to(Exprs *x, const Expr *e, const Expr *label, uint32_t n) {
   const Expr *low;
-  if (n) return e->op == OP_EQ && e->arg[0]->dtype == DT_I64 ? expr_solve(x, e->arg[0], e->arg[1], (uint32_t)label->i, n) : NULL;
-  for (uint32_t k = 0; k < 2 && e->op == OP_EQ && e->arg[0]->dtype == DT_I64; k++) {
+  if (e->op != OP_EQ || e->arg[0]->dtype != DT_I64) return NULL;
+  if (n) return expr_solve(x, e->arg[0], e->arg[1], (uint32_t)label->i, n);
+  for (uint32_t k = 0; k < 2; k++) {
     const Expr *to = e->arg[1 - k];
     if (label_alone(e->arg[k], &low) != label || to->has & (HAS_LABEL | HAS_READ)) continue;
     return low ? expr_normal(x, expr_op2(x, OP_SUB, to, low)) : to;

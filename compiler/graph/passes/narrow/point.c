@@ -47,7 +47,8 @@ static void like_want(Points *w, const EinNode *of, const Expr *const *at, bool 
   }
 }
 
-/* The index in terms of other labels of what is read, at which the reader's own labels stand alone; NULL: impossible. */
+/* The index in terms of other labels of what is read, at which the reader's own labels stand alone; NULL: it cannot be
+ * said so. */
 static const Expr *index_in_own(Points *w, const EinNode *of, const Expr *const *at, uint32_t k, uint32_t n) {
   const Expr **own = NEW_ARRAY(w->arena, const Expr *, n + 1);
   int64_t slope;
@@ -197,8 +198,13 @@ static void region_look(Points *w, const EinRegion *r) {
 }
 
 const Expr *const *const *points_find(Arena *a, const EinGraph *g, const bool *shown) {
-  Points w = {.arena = a, .p = g->exprs, .shown = shown, .at = NEW_ARRAY(a, const Expr **, g->n_nodes + 1),
-      .like = NEW_ARRAY(a, uint64_t *, g->n_nodes + 1), .line = NEW_ARRAY(a, const Expr **, g->n_nodes + 1), .seen = NEW_ARRAY(a, bool, g->n_nodes + 1)};
+  Points w = {.arena = a,
+      .p = g->exprs,
+      .shown = shown,
+      .at = NEW_ARRAY(a, const Expr **, g->n_nodes + 1),
+      .like = NEW_ARRAY(a, uint64_t *, g->n_nodes + 1),
+      .line = NEW_ARRAY(a, const Expr **, g->n_nodes + 1),
+      .seen = NEW_ARRAY(a, bool, g->n_nodes + 1)};
   for (uint32_t i = 0; i < g->n_nodes; i++) w.at[i] = NULL;
   VEC(const EinRegion *) todo = {0};
   vec_push(a, todo, g->top);

@@ -4,7 +4,7 @@
 # our own kernels compute instead, and the messages of failures.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-turn 1
+seldom 3
 look_alikes
 unset EIN_CUBLAS NVIDIA_TF32_OVERRIDE
 

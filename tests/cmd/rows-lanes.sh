@@ -166,4 +166,22 @@ for sizes in '601 1100' '257 4100' '300 640'; do
   [ "$(grep -c 'fetch W' out)" = $(($1 * $2 < 524288 ? 0 : 8)) ] || wrong "strips of halves: $(grep -c 'fetch W' out) lines are prefetched at once"
   want 0 "$EIN" verify strips.ein --threads 3 --flags="-O1 -march=native"
 done
+# Windows that move with the row are short: lanes go across the rows, whatever else of the window all rows share. Longer ones fill lanes themselves.
+cat >window.ein <<'END'
+dim N = 200, R = 5
+input X[y:N,x:N], G[r:R,q:R] : f32
+w[y:N,x:N,r,q] = G[r,q] * exp(-(X[y+r-2,x+q-2] ?? 0 - X[y,x])^2)
+output Y[y,x] = (sum[r,q] w[y,x,r,q] * (X[y+r-2,x+q-2] ?? 0)) / sum[r,q] w[y,x,r,q]
+m[y:N-R,x:N-R] = mean[r:R,q:R] X[y+r,x+q]
+output V[y,x] = mean[r:R,q:R] (X[y+r,x+q] - m[y,x])^2
+END
+want 0 "$EIN" build window.ein --stop=loop
+[ "$(grep -c 'how "all of it for [0-9]* x, then for the next"' out)" = 2 ] || wrong "windows: $(grep how out)"
+for sizes in '200 5' '61 3' '33 1'; do
+  # shellcheck disable=SC2086
+  set -- $sizes
+  want 0 "$EIN" verify window.ein -D N="$1" -D R="$2" --threads 2 --flags="-O1 -march=native"
+done
+want 0 "$EIN" build window.ein -D R=20 --stop=loop
+! grep -q 'how "all of it for [0-9]* x' out || wrong "long windows: $(grep how out)"
 finish

@@ -9,6 +9,7 @@ enum {
   BLOCK_LEAST = 32,
   BLOCK_BYTES = 1 << 20,     /* roughly how much may be kept */
   BLOCKS_WANTED = 8,
+  WINDOW_LANES = 16,         /* elements of a window that fill lanes */
   ROW_ENOUGH = 16,           /* uses of an operand within a row that make other rows unnecessary */
   WORTH = 8                  /* at most how many times the work of stages that want blocks the others may do */
 };
@@ -93,28 +94,43 @@ static uint32_t rows_label(Sched *s, const Task *k) {
 
 /* ---- columns ------------------------------------------------------------------------------------------- */
 
-/* Rows each of which is a column of what is read: in a block of them, reads go along lines of memory. */
-typedef struct Columns { const TaskStage *st; uint32_t n_outer, label; bool other; } Columns;
+/* Rows each of which is a column of what is read, or a short window of it that moves with the row: in a block of them,
+ * reads go along lines of memory. Masks of outer labels: those along which a read does so, and those of other reads. */
+typedef struct Columns { Sched *s; const TaskStage *st; uint32_t n_outer; uint64_t good, bad; } Columns;
+
+/* Whether the index moves within the row, over so many elements that they fill lanes. */
+static bool goes_along_row(const Columns *c, const Expr *index) {
+  int64_t n = 1;
+  bool along = false;
+  for (uint32_t l = c->n_outer; l < c->st->sum->n_out + c->st->sum->n_red; l++) {
+    if (!ex_has_label(index, l)) continue;
+    along = true;
+    if (!mul_ok(n, task_size_guess(c->s->t, c->st->bound[l]), &n)) return true;
+  }
+  return along && n >= WINDOW_LANES;
+}
 
 static const Expr *leaf_column(void *env, Exprs *x, const Expr *leaf) {
   Columns *c = env;
   int64_t slope;
-  uint32_t n_label = c->st->sum->n_out + c->st->sum->n_red, mine = NOWHERE;
   (void)x;
-  if (leaf->kind != EX_READ || !leaf->n || c->st->slot[leaf->i].kept || !has_some(leaf, c->n_outer, n_label))
+  if (leaf->kind != EX_READ || !leaf->n || c->st->slot[leaf->i].kept ||
+      !has_some(leaf, c->n_outer, c->st->sum->n_out + c->st->sum->n_red))
     return leaf;
   const Expr *last = leaf->arg[leaf->n - 1];
-  for (uint32_t l = 0; l < c->n_outer; l++)
-    if (ex_has_label(last, l) && ex_slope(last, l, &slope) && slope == 1) mine = l;
-  if (mine == NOWHERE || has_some(last, c->n_outer, n_label) || (c->label != NOWHERE && c->label != mine))
-    c->other = true;
-  else c->label = mine;
+  for (uint32_t l = 0; l < c->n_outer; l++) {
+    if (!ex_has_label(leaf, l)) continue;
+    bool here = ex_has_label(last, l) && ex_slope(last, l, &slope) && slope == 1 && !goes_along_row(c, last);
+    *(here ? &c->good : &c->bad) |= (uint64_t)1 << l;
+  }
   return leaf;
 }
 
 static uint32_t column_label(Sched *s, const Task *k) {
-  Columns c = {.n_outer = k->n_outer, .label = NOWHERE};
+  Columns c = {.s = s, .n_outer = k->n_outer};
   double kept = 4;
+  uint32_t best = NOWHERE;
+  if (k->n_outer > 60) return NOWHERE;
   for (uint32_t i = 0; i < k->stages.len; i++) {
     c.st = &k->stages.at[i];
     double n = 4;
@@ -123,8 +139,10 @@ static uint32_t column_label(Sched *s, const Task *k) {
     expr_map(s->x, c.st->sum->body, leaf_column, &c);
     if (c.st->sum->where) expr_map(s->x, c.st->sum->where, leaf_column, &c);
   }
-  if (c.other || c.label == NOWHERE || kept * (double)BLOCK_LEAST > (double)BLOCK_BYTES) return NOWHERE;
-  return task_size_guess(s->t, k->stages.at[0].bound[c.label]) < BLOCK_LEAST ? NOWHERE : c.label;
+  if (kept * (double)BLOCK_LEAST > (double)BLOCK_BYTES) return NOWHERE;
+  for (uint32_t l = 0; l < k->n_outer; l++)
+    if ((c.good & ~c.bad) >> l & 1 && task_size_guess(s->t, k->stages.at[0].bound[l]) >= BLOCK_LEAST) best = l;
+  return best;
 }
 
 static int64_t block_rows(Sched *s, const Task *k, uint32_t label) {

@@ -66,9 +66,10 @@ void task_terms(TaskGraph *t);
 /* Finds states whose next value can overwrite the old one (inplace.c). Before task_fuse. */
 void task_in_place(TaskGraph *t);
 /* Finds the slices of a state that its next value, a map, changes, each as its own stage (slice.c). Returns how many;
- * 0: all of it may change. No two slices store to the same place. */
+ * 0: all of it may change. No two slices store to the same place. small, by slice: it is a small part
+ * of the state. */
 enum { SLICES_MOST = 4 };
-uint32_t stage_slices(TaskGraph *t, const TaskStage *s, uint32_t state, TaskStage *out);
+uint32_t stage_slices(TaskGraph *t, const TaskStage *s, uint32_t state, TaskStage *out, bool *small);
 /* Splits lane labels that are used by quotient and remainder into these two (digits.c). After task_fuse, before
  * task_split. */
 void task_digits(TaskGraph *t);

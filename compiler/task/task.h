@@ -161,6 +161,10 @@ bool task_reads(const Task *k, uint32_t buffer);
 bool stage_reads_stage(const TaskStage *s, uint32_t stage);
 bool expr_reads_stage(const TaskStage *s, const Expr *e, uint32_t stage);
 bool task_reads_stage(const Task *k, uint32_t stage, uint32_t from, uint32_t to);
+/* Whether the reader certainly reads no element of the buffer that the writer stores there; if both are one stage, but
+ * for the one that each point stores (apart.c). */
+bool stage_reads_apart(
+    Arena *arena, Exprs *x, const TaskStage *writer, const TaskStage *reader, uint32_t buffer);
 
 /* Whether the first stage reduces, and all later ones are maps at each of its points that continue from its value. */
 bool task_is_continued(const Task *k);

@@ -43,33 +43,33 @@ void check_slot_read(void *ctx, const Expr *e) {
   check_read_slot(&c->c, task_operand(slot), e);
 }
 
-/* Each element is computed from itself: the stage reads the buffer only where it stores, and no other stage uses it.
- * Without a mesh it must be the last stage, since loops may recompute what others keep of an earlier one. */
+/* The stage reads the buffer only where it stores, or where no point of it does, and no other stage uses it. Without a
+ * mesh it must be the last stage, since loops may recompute what others keep of an earlier one. */
 static bool is_in_place(const Check *c, const Task *k, const TaskStage *s, uint32_t buffer) {
   bool may = s == &vec_last(k->stages) || c->t->mesh.n;
   bool only = may && s->buffer == (int32_t)buffer && s->sum->reducer == RED_NONE;
   vec_each(const TaskStage, other, k->stages)
     if (other != s) only &= other->buffer != (int32_t)buffer && !(c->t->mesh.n && stage_reads(other, buffer));
-  ExprNodes nodes = sum_nodes(c->arena, s->sum, HAS_READ);
-  for (const Expr *e; only && (e = expr_node(&nodes));) {
-    if (e->kind != EX_READ || e->i >= s->sum->n_slot || s->slot[e->i].kept || s->slot[e->i].index != buffer) continue;
-    only = e->n == s->n_at;
-    for (uint32_t d = 0; only && d < e->n; d++) only = e->arg[d] == s->at[d];
-  }
-  return only;
+  return only && stage_reads_apart(c->arena, c->t->exprs, s, s, buffer);
 }
 
 static void check_slots(Check *c, const Task *k, const TaskStage *s) {
   for (uint32_t i = 0; i < s->sum->n_slot; i++) {
     const TaskSlot *slot = &s->slot[i];
     if (!slot->kept) {
-      if (!check_buffer_number(c, "a slot", slot->index)) continue;
-      check_buffer_read(c, slot->index, k->step);
-      if (c->held[slot->index].kernel == k->step + 1 && !is_in_place(c, k, s, slot->index))
-        fail(c, "buffer %%%u is read and stored to in one kernel", slot->index);
+      if (check_buffer_number(c, "a slot", slot->index)) check_buffer_read(c, slot->index, k->step);
     } else if (slot->index >= (uint32_t)(s - k->stages.at)) {
       fail(c, "a slot is &%u, no stage before it", slot->index);
     }
+  }
+}
+
+/* Once all else of the stage is right. */
+static void check_in_place(Check *c, const Task *k, const TaskStage *s) {
+  for (uint32_t i = 0; i < s->sum->n_slot && c->c.ok; i++) {
+    const TaskSlot *slot = &s->slot[i];
+    if (!slot->kept && c->held[slot->index].kernel == k->step + 1 && !is_in_place(c, k, s, slot->index))
+      fail(c, "buffer %%%u is read and stored to in one kernel", slot->index);
   }
 }
 
@@ -178,5 +178,6 @@ void check_stage(Check *c, const Task *k, const TaskStage *s) {
   c->c.level = c->open.len;
   check_expressions(&c->c, sum);
   check_store(c, s);
+  check_in_place(c, k, s);
   if (sum->by) check_call(c, k, s);
 }

@@ -6,8 +6,9 @@
  *
  * writes K[t, h] and nothing else. The kernel stays where it is if nobody needs the old value after it; readers of
  * the new value then find it in the state. If nobody reads the new value in this turn, the kernel moves to the end
- * of the turn, where its operands must still be unchanged. Slices that depend on other elements of the state, or on
- * what is changed by then, are kept in the second buffer meanwhile, and copied: this exchanges two rows. */
+ * of the turn, where its operands must still be unchanged. Slices that depend on what others store are computed before
+ * these; where that is impossible, or their operands change by then, they are kept in the second buffer meanwhile, and
+ * copied: this exchanges two rows. */
 #include "task/inside.h"
 
 #include <string.h>
@@ -268,34 +269,61 @@ static bool decided_apart(InPlace *p, uint32_t n, const TaskStage *slice) {
   return true;
 }
 
-/* Computes the slices where they belong. */
-static void change_there(InPlace *p, uint32_t position, bool last, uint32_t n, TaskStage *slice) {
-  Tasks *body = &p->repeat->body;
-  Task *k = body->at[position];
-  rename(p->t, body, position + 1, p->next, p->now);
-  take_out(body, position);
-  if (last) position = body->len;
-  for (uint32_t i = 0; i < n; i++) {
-    slice[i].buffer = (int32_t)p->now;
-    put_at(p->t, body, position + i, kernel_like(p->t, k, slice[i]));
-  }
+/* What becomes of the slices: each is computed where it belongs, or aside, in the next value's buffer, and copied. */
+typedef struct Change {
+  uint32_t n, n_aside;
+  TaskStage there[SLICES_MOST], aside[SLICES_MOST], copy[SLICES_MOST];
+} Change;
+
+/* Whether no slice that is left, itself included, reads what this one stores. */
+static bool is_free(InPlace *p, uint32_t n, const TaskStage *slice, const bool *left, uint32_t k) {
+  for (uint32_t i = 0; i < n; i++)
+    if (left[i] && !stage_reads_apart(p->t->arena, p->t->exprs, &slice[k], &slice[i], p->now)) return false;
+  return true;
 }
 
-/* Computes the slices in the next value's buffer, and copies them to where they belong: they may depend on what is
- * there. */
-static bool change_by_copies(InPlace *p, uint32_t position, bool last, uint32_t n, const TaskStage *slice) {
+/* Orders the slices so that none reads what one before it has stored. What has no place in such an order goes aside,
+ * computed before all others, and copied after them; only small parts are worth a copy. there: operands are unchanged
+ * when slices are computed where they belong. */
+static bool change_choose(
+    InPlace *p, uint32_t n, const TaskStage *slice, const bool *small, bool there, Change *c) {
+  bool left[SLICES_MOST] = {false};
+  *c = (Change){0};
+  for (uint32_t i = 0; i < n; i++) left[i] = true;
+  for (uint32_t done = 0; done < n; done++) {
+    uint32_t k = 0, aside = n;
+    while (k < n && !(there && left[k] && is_free(p, n, slice, left, k))) k++;
+    for (uint32_t i = n; i-- > 0;)
+      if (left[i] && small[i]) aside = i;
+    if (k < n) {
+      c->there[c->n++] = slice[k];
+    } else {
+      if (aside == n) return false;
+      k = aside;
+      c->copy[c->n_aside] = copy_of(p->t, &slice[k], p->next, p->now);
+      if (stage_reads(&c->copy[c->n_aside], p->now)) return false;
+      c->aside[c->n_aside++] = slice[k];
+    }
+    left[k] = false;
+  }
+  return true;
+}
+
+/* Puts the slices in place of task `position`; with `last`, what they store at the end of the turn. */
+static bool change_make(InPlace *p, uint32_t position, bool last, Change *c) {
   Tasks *body = &p->repeat->body;
   Task *k = body->at[position];
-  TaskStage copy[SLICES_MOST];
-  for (uint32_t i = 0; i < n; i++) {
-    copy[i] = copy_of(p->t, &slice[i], p->next, p->now);
-    if (stage_reads(&copy[i], p->now) || (last && changed_by(p, body, position + 1, &copy[i]))) return false;
-  }
+  for (uint32_t i = 0; i < c->n_aside; i++)
+    if (last && changed_by(p, body, position + 1, &c->copy[i])) return false;
   rename(p->t, body, position + 1, p->next, p->now);
   take_out(body, position);
-  for (uint32_t i = 0; i < n; i++) put_at(p->t, body, position + i, kernel_like(p->t, k, slice[i]));
-  uint32_t to = last ? body->len : position + n;
-  for (uint32_t i = 0; i < n; i++) put_at(p->t, body, to + i, kernel_like(p->t, k, copy[i]));
+  for (uint32_t i = 0; i < c->n_aside; i++) put_at(p->t, body, position++, kernel_like(p->t, k, c->aside[i]));
+  if (last) position = body->len;
+  for (uint32_t i = 0; i < c->n; i++) {
+    c->there[i].buffer = (int32_t)p->now;
+    put_at(p->t, body, position++, kernel_like(p->t, k, c->there[i]));
+  }
+  for (uint32_t i = 0; i < c->n_aside; i++) put_at(p->t, body, position++, kernel_like(p->t, k, c->copy[i]));
   return true;
 }
 
@@ -310,14 +338,12 @@ static bool try_state(InPlace *p) {
   bool old = touched(p, body, position + 1, p->now), new = touched(p, body, position + 1, p->next);
   bool stopped = p->repeat->stop == (int32_t)p->next;
   if ((old && (new || stopped)) || goes_along(p, s)) return false;
-  uint32_t n = stage_slices(p->t, s, p->now, slice);
+  bool small[SLICES_MOST] = {false}, there = !(old && changed_by(p, body, position + 1, s));
+  uint32_t n = stage_slices(p->t, s, p->now, slice, small);
   if (!decided_apart(p, n, slice)) n = 0;
-  if (reads_itself_only(p, s) && !(old && changed_by(p, body, position + 1, s))) {
-    if (!n) slice[n++] = *s; /* every element of itself */
-    change_there(p, position, old, n, slice);
-  } else if (!n || !change_by_copies(p, position, old, n, slice)) {
-    return false;
-  }
+  if (!n && there && reads_itself_only(p, s)) slice[n++] = *s; /* every element of itself */
+  Change c;
+  if (!n || !change_choose(p, n, slice, small, there, &c) || !change_make(p, position, old, &c)) return false;
   if (stopped) p->repeat->stop = (int32_t)p->now;
   return true;
 }

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+typedef VEC(const Expr *) Conjuncts;
+
 typedef struct Slices {
   TaskGraph *t;
   const TaskStage *s;
@@ -18,7 +20,8 @@ typedef struct Slices {
   uint32_t n;
   TaskStage *out;
   int32_t steps;             /* conditions that may still be examined */
-  bool ok;
+  bool *small;               /* by slice: it is a small part of the state */
+  bool ok;                   /* each is a part of the state only */
 } Slices;
 
 static bool is_state(const Slices *c, const Expr *e) {
@@ -131,17 +134,20 @@ static void ends_find(const Slices *c, const Expr *cond, Ends *all) {
   if (cond->op == OP_GT || cond->op == OP_GE) bound_take(c, b, a, all);
 }
 
-/* Whether some label is bounded on both sides, to clearly less than its extent: a state without its border is no
- * piece of it. */
-static bool is_piece(const Slices *c, const Expr *cond) {
+/* Whether it is a part of the state: turns or data bound some label on one side. A small one has a label that is
+ * bounded on both sides, to clearly less than its extent: a state without its border is no part of it. */
+static bool is_part(const Slices *c, const Expr *cond, bool *is_small) {
   uint32_t n = c->s->sum->n_out;
   Ends *all = NEW_ARRAY(c->t->arena, Ends, n + 1);
+  bool some = false, small = pins_label(cond);
   ends_find(c, cond, all);
-  for (uint32_t k = 0; k < n; k++)
-    if (all[k].low && all[k].high &&
-        (all[k].goes || 2 * (all[k].to - all[k].from) <= task_size_guess(c->t, c->s->bound[k])))
-      return true;
-  return false;
+  for (uint32_t k = 0; k < n; k++) {
+    some |= (all[k].low || all[k].high) && all[k].goes;
+    small |= all[k].low && all[k].high &&
+             (all[k].goes || 2 * (all[k].to - all[k].from) <= task_size_guess(c->t, c->s->bound[k]));
+  }
+  *is_small = small;
+  return some || small;
 }
 
 /* Restricts the stage to where the condition holds, which loops use as bounds. */
@@ -154,12 +160,39 @@ static void slice_where(Slices *c, TaskStage *s, const Expr *cond, const Expr *v
 
 /* ---- the whole ---------------------------------------------------------------------------------------- */
 
+static void conjuncts_add(Slices *c, Conjuncts *all, const Expr *cond) {
+  if (cond->kind != EX_OP || cond->op != OP_AND) {
+    vec_push(c->t->arena, *all, cond);
+    return;
+  }
+  for (uint32_t k = 0; k < cond->n; k++) conjuncts_add(c, all, cond->arg[k]);
+}
+
+/* The condition without what follows from the rest of it, as j != t does from j > t: loops make no bounds of that. */
+static const Expr *tidied(Slices *c, const Expr *cond) {
+  Conjuncts all = {0}, left = {0};
+  conjuncts_add(c, &all, cond);
+  for (uint32_t i = 0; i < all.len; i++) {
+    Conjuncts others = {0};
+    vec_each(const Expr *, e, left) vec_push(c->t->arena, others, *e);
+    for (uint32_t k = i + 1; k < all.len; k++) vec_push(c->t->arena, others, all.at[k]);
+    Facts facts = {.label = c->s->bound, .n_label = c->s->sum->n_out, .hold = others.at, .n_hold = others.len};
+    bool open = !others.len || (all.at[i]->has & HAS_READ);
+    if (open || prove(c->t->exprs, &facts, all.at[i]).verdict != PROVED) vec_push(c->t->arena, left, all.at[i]);
+  }
+  const Expr *made = NULL;
+  vec_each(const Expr *, e, left) made = expr_and(c->t->exprs, made, *e);
+  return made;
+}
+
 static void slice_add(Slices *c, const Expr *cond, const Expr *value) {
   Exprs *x = c->t->exprs;
   if (!cond || c->n == SLICES_MOST) {
     c->ok = false;
     return;
   }
+  cond = tidied(c, cond);
+  c->small[c->n] = true;
   TaskStage *s = &c->out[c->n++];
   *s = *c->s;
   uint32_t n = s->sum->n_out;
@@ -169,7 +202,7 @@ static void slice_add(Slices *c, const Expr *cond, const Expr *value) {
     slice_at(c, s, k % n, to, rest, value);
     return;
   }
-  c->ok &= pins_label(cond) || is_piece(c, cond);
+  c->ok &= is_part(c, cond, &c->small[c->n - 1]);
   slice_where(c, s, cond, value);
 }
 
@@ -229,8 +262,9 @@ static void slices_of(Slices *c, const Expr *cond, const Expr *e) {
   slices_of(c, expr_and(c->t->exprs, cond, opposite(c->t->exprs, e->arg[0])), e->arg[2]);
 }
 
-uint32_t stage_slices(TaskGraph *t, const TaskStage *s, uint32_t state, TaskStage *out) {
-  Slices c = {.t = t, .s = s, .state = state, .out = out, .steps = 32, .ok = s->sum->acc == s->sum->dtype};
+uint32_t stage_slices(TaskGraph *t, const TaskStage *s, uint32_t state, TaskStage *out, bool *small) {
+  Slices c = {.t = t, .s = s, .state = state, .out = out, .small = small, .steps = 32};
+  c.ok = s->sum->acc == s->sum->dtype;
   slices_of(&c, NULL, s->sum->body);
   return c.ok ? c.n : 0;
 }

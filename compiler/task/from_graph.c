@@ -343,7 +343,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device) {
   task_fuse(m.t);
   task_rows(m.t, device);
   task_again(m.t, !device);
-  if (!device) task_cheap(m.t), task_pad(m.t);
+  if (!device) task_cheap(m.t), task_pad(m.t), task_columns(m.t);
   task_narrow(m.t);
   task_digits(m.t);
   task_split(m.t, !device);

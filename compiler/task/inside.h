@@ -44,6 +44,9 @@ void task_stages_each(TaskGraph *t, const Tasks *list, void (*f)(TaskGraph *t, T
 /* Copies a tensor together with its border for a map with short rows that reads around each point (pad.c). After
  * task_fuse, which would put the copy into the map. */
 void task_pad(TaskGraph *t);
+/* Copies a column that a kernel reads for each of many rows, so that it is contiguous (column.c). After task_fuse,
+ * which would put the copy into its reader. */
+void task_columns(TaskGraph *t);
 /* Computes integers in types as narrow as their values (narrow.c). After task_fuse. */
 void task_narrow(TaskGraph *t);
 /* Reads at data on other sites (fetch.c): a kernel makes the places, and readers test whether there is such a place.
@@ -125,6 +128,7 @@ bool stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t buffer, uint32_t stage
 /* Whether buffer is read at an index that depends on data, or its values are such an index: then its extents are
  * needed at run time, and it must exist as a tensor. */
 bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer);
+bool expr_by_chance(const Expr *e); /* whether it has a random number, a permutation, or a C function's value */
 /* Whether it reads at an index that depends on data or chance and is checked at run time, or calls a C function. */
 bool stage_may_fail(TaskGraph *t, const TaskStage *s);
 /* Whether, from one value of one of its first n labels to the next, the reduction only gains or loses a few points,

@@ -18,7 +18,7 @@ TARGETS = ["jit", "3"]
 class Maker:
     def __init__(self, seed):
         self.r = r = random.Random(seed)
-        self.n = r.choice([1, 2, 3, 5, 8, 17, 20])
+        self.n = r.choice([1, 2, 3, 5, 8, 17, 20, 53])
         self.dtype = r.choice(["i64", "i64", "i32", "f64"])
 
     def side(self):

@@ -180,12 +180,12 @@ static bool has_read_of(const TaskStage *s, const Expr *e, uint32_t buffer) {
   return false;
 }
 
-static bool by_chance(const Expr *e) {
+bool expr_by_chance(const Expr *e) {
   if (e->kind == EX_OP &&
       (op_info[e->op].rule == RULE_RANDOM || e->op == OP_EXTERN || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE))
     return true;
   for (uint32_t k = 0; k < e->n; k++)
-    if (by_chance(e->arg[k])) return true;
+    if (expr_by_chance(e->arg[k])) return true;
   return false;
 }
 
@@ -193,7 +193,7 @@ static const Expr *leaf_gather(void *env, Exprs *x, const Expr *leaf) {
   Gather *g = env;
   (void)x;
   for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++) {
-    if (stage_read_is(g->s, leaf, g->buffer)) g->found |= leaf->arg[k]->has & HAS_READ || by_chance(leaf->arg[k]);
+    if (stage_read_is(g->s, leaf, g->buffer)) g->found |= leaf->arg[k]->has & HAS_READ || expr_by_chance(leaf->arg[k]);
     else g->found |= has_read_of(g->s, leaf->arg[k], g->buffer);
   }
   return leaf;
@@ -209,7 +209,7 @@ static const Expr *leaf_may_fail(void *env, Exprs *x, const Expr *leaf) {
   bool *met = env;
   (void)x;
   for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++)
-    *met |= leaf->arg[k]->has & (HAS_READ | HAS_CALL) || by_chance(leaf->arg[k]);
+    *met |= leaf->arg[k]->has & (HAS_READ | HAS_CALL) || expr_by_chance(leaf->arg[k]);
   return leaf;
 }
 

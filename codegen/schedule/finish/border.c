@@ -169,11 +169,17 @@ static bool reads_memory(const Expr *e) {
   return false;
 }
 
+/* Whether the loop wraps around n several times, so that one lap is no interior. */
+static bool is_lap(const Border *b, int64_t n) {
+  const Expr *lo = b->loop->lo, *hi = b->loop->hi;
+  return n <= SHORT || (lo->kind == EX_INT && hi->kind == EX_INT && (hi->i - lo->i) / 2 >= n);
+}
+
 /* Replaces (v - 1) % n by v - 1 where that is from 0 to below n; also (v + n - 1) % n, which is the same. */
 static void wrap_take(Border *b, const Expr *e) {
   const Expr *at = e->arg[0], *n = e->arg[1];
   if (e->dtype != DT_I64 || n->kind != EX_INT || n->i < 1 || n->i > INT32_MAX || at->has & HAS_READ ||
-      !slope_of(b, at) || map_find(&b->inside, e))
+      is_lap(b, n->i) || !slope_of(b, at) || map_find(&b->inside, e))
     return;
   const Expr *from = expr_normal(b->x, expr_map(b->x, at, leaf_nought, b));
   if (from->kind == EX_INT && from->i > -INT32_MAX && from->i < INT32_MAX) {

@@ -38,6 +38,38 @@
 #define EIN_FETCH_SECOND(at) ((void)(at))
 #endif
 
+/* ---- random numbers (ein_rng.c) that neighbours compute side by side ---- */
+
+/* Ten rounds of Philox4x32 (Salmon, Moraes, Dror and Shaw, 2011) on a block. */
+EIN_INLINE void ein_philox(uint32_t c[4], uint32_t k0, uint32_t k1) {
+  for (int round = 0; round < 10; round++) {
+    uint64_t p0 = (uint64_t)0xD2511F53u * c[0];
+    uint64_t p1 = (uint64_t)0xCD9E8D57u * c[2];
+    c[0] = (uint32_t)(p1 >> 32) ^ c[1] ^ k0;
+    c[1] = (uint32_t)p1;
+    c[2] = (uint32_t)(p0 >> 32) ^ c[3] ^ k1;
+    c[3] = (uint32_t)p0;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+}
+
+/* Stream 0; the bits above the low 8 fit an i32, which vectors convert. */
+EIN_INLINE float ein_uniform_f32(int64_t seed, int64_t index) {
+  const uint64_t s = (uint64_t)seed, i = (uint64_t)index;
+  uint32_t c[4] = {(uint32_t)i, (uint32_t)(i >> 32), 0, 0};
+  ein_philox(c, (uint32_t)s, (uint32_t)(s >> 32));
+  return (float)(int32_t)(c[0] >> 8) * (1.0f / 16777216);
+}
+
+/* Whether the compiler knows that it is a power of two: quotients and remainders are then shifts and masks, which vectors
+ * have. */
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define EIN_IS_POWER(b) (__builtin_constant_p(b) && (b) > 0 && ((b) & ((b) - 1)) == 0)
+#else
+#define EIN_IS_POWER(b) 0
+#endif
+
 /* ---- integers: two's complement; // floors, % has the divisor's sign; division by 0 gives 0 ----
  *
  * W is the signed type in which the operation is done, U its unsigned type, which wraps. W may be wider than T:
@@ -60,12 +92,14 @@
   }                                                                                                \
   EIN_INLINE T ein_idiv_##n(T a, T b) {                                                            \
     W x = a, y = b, d = ((y == 0) | (y == -1)) ? 1 : y;                                            \
+    if (EIN_IS_POWER(b)) return (T)(x >> __builtin_ctzll((unsigned long long)(b)));                \
     W q = x / d, m = x % d;                                                                        \
     q -= (m != 0) & ((m ^ d) < 0);                                                                 \
     return (T)(y == 0 ? 0 : y == -1 ? (U)0 - (U)x : (U)q);                                         \
   }                                                                                                \
   EIN_INLINE T ein_mod_##n(T a, T b) {                                                             \
     W x = a, y = b, d = ((y == 0) | (y == -1)) ? 1 : y;                                            \
+    if (EIN_IS_POWER(b)) return (T)(x & (y - 1));                                                  \
     W m = x % d;                                                                                   \
     return (T)(m + (((m != 0) & ((m ^ d) < 0)) ? d : 0));                                          \
   }                                                                                                \

@@ -9,32 +9,19 @@
  * remaining floating-point operations (one conversion each, exact scalings, a square root, one product, one
  * rounding to float) are correctly rounded everywhere and cannot be contracted. The same code works in CUDA.
  */
-#include "ein_num.h"
+#include "ein_ops.h"
 
 #if !defined(__CUDACC_RTC__)
 #include <math.h>
 #endif
 
-/* ctr[3] identifies the use of a block, so the same seed gives unrelated streams. */
-enum { EIN_STREAM_UNIFORM = 0, EIN_STREAM_NORMAL = 1, EIN_STREAM_INTEGER = 2, EIN_STREAM_PERMUTATION = 3 };
+/* ctr[3] identifies the use of a block, so the same seed gives unrelated streams. 0: uniform numbers. */
+enum { EIN_STREAM_NORMAL = 1, EIN_STREAM_INTEGER = 2, EIN_STREAM_PERMUTATION = 3 };
 
 EIN_BOTH EIN_API void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]) {
-  uint32_t c0 = ctr[0], c1 = ctr[1], c2 = ctr[2], c3 = ctr[3];
-  uint32_t k0 = key[0], k1 = key[1];
-  for (int round = 0; round < 10; round++) {
-    uint64_t p0 = (uint64_t)0xD2511F53u * c0;
-    uint64_t p1 = (uint64_t)0xCD9E8D57u * c2;
-    c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-    c1 = (uint32_t)p1;
-    c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-    c3 = (uint32_t)p0;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  out[0] = c0;
-  out[1] = c1;
-  out[2] = c2;
-  out[3] = c3;
+  uint32_t c[4] = {ctr[0], ctr[1], ctr[2], ctr[3]};
+  ein_philox(c, key[0], key[1]);
+  for (int k = 0; k < 4; k++) out[k] = c[k];
 }
 
 static EIN_BOTH void ein_rng_block(int64_t seed, int64_t index, uint32_t stream, uint32_t out[4]) {
@@ -62,9 +49,7 @@ static EIN_BOTH uint64_t ein_rng_mul_high(uint64_t a, uint64_t b) {
 }
 
 EIN_BOTH EIN_API float ein_uniform(int64_t seed, int64_t index) {
-  uint32_t word[4];
-  ein_rng_block(seed, index, EIN_STREAM_UNIFORM, word);
-  return (float)(word[0] >> 8) * (1.0f / 16777216);
+  return ein_uniform_f32(seed, index);
 }
 
 EIN_BOTH EIN_API int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi) {

@@ -156,12 +156,12 @@ def interrupted(**env):
             t.shows(CTRL_C)
         t.shows("sum[j] A[i,j]\n", "3  12")
         took = []
-        for _ in range(2):
+        while len(took) < 2 or (min(took) > 0.5 and len(took) < 8):  # the others: a busy machine
             t.keys(SLOW)
             t.until("this is a run of", last=False)  # said as it begins
             time.sleep(0.2)
             took.append(stopped(t, target))
-        if min(took) > 0.5:  # the other one: a busy machine
+        if min(took) > 0.5:
             wrong(f"{target}: the prompt is back after {took} seconds")
         if target == "c":  # and while it is compiled
             t.keys(SLOW.replace("7", "11"))

@@ -1,6 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Samples keep what their comments expect on four sites, as C; and the programs over relations compute what the equations do. (That eval keeps it
+# Samples keep what their comments expect on four sites, as C (if EIN_TURN is a number, Clang in process compiles three of four, which takes half as
+# long); and the programs over relations compute what the equations do. (That eval keeps it
 # is a test each; that their C for one site computes what eval does, verify-all.)
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
@@ -12,7 +13,9 @@ ran=0
 for file in "$root"/samples/*.ein "$root"/samples/papers/*.ein "$root"/samples/nets/*.ein "$root"/samples/science/*.ein; do
   grep -q '^# run:' "$file" && continue
   # A plan that is found soon is as good a test as the best one.
-  "$EIN" run "$file" --expect -n 4 --plan-budget 1e7 --target=c --flags=-O0 >out 2>err || wrong "$(basename "$file"): $(grep -m 1 error err)"
+  by=c
+  mine $ran 4 || by=jit
+  "$EIN" run "$file" --expect -n 4 --plan-budget 1e7 --target=$by --flags=-O0 >out 2>err || wrong "$(basename "$file"): $(grep -m 1 error err)"
   ran=$((ran + 1))
 done
 [ $ran -ge 32 ] || wrong "only $ran programs ran"

@@ -8,7 +8,7 @@ root=$here/../..
 stops=${STOPS:-"graph optimised task loop sites"}
 n=0 k=0 open=0 list=
 for program in "$root"/tests/run/*.ein "$root"/tests/shape/*.ein "$root"/samples/*.ein "$root"/stdlib/examples/*.ein; do
-  mine $((k += 1)) 2 || continue
+  mine $((k += 1)) 4 || continue
   for stop in $stops; do
     of="--stop=$stop"
     case $stop in optimised) text=x.graph ;; sites) text=x.task of="-n 3 --stop=task" ;; *) text=x.$stop ;; esac
@@ -22,5 +22,5 @@ for program in "$root"/tests/run/*.ein "$root"/tests/shape/*.ein "$root"/samples
   done
 done
 [ $open -le 16 ] || wrong "loops that are not proved in all: $open of at most 16:$list"
-[ $((n * ${EIN_TURN:+2 * }1)) -gt 1450 ] || wrong "only $n texts were checked"
+enough $n 1400 4 || wrong "only $n texts were checked"
 finish

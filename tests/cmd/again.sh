@@ -4,7 +4,7 @@
 # them: attention's softmax and its gradient.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-turn 0
+turn 2
 
 program() { # HEADS LINE...: attention of 160 places, its gradients, and more lines
   printf 'use attention\ndim H = %s, S = 160, D = 8\ninput Q[h:H,s:S,d:D], K[h:H,t:S,d:D], V[h:H,t:S,e:D], W[h:H,s:S,e:D] : f32\n' "$1"

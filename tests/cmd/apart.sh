@@ -3,7 +3,7 @@
 # What is run or built is compiled without the runtime, which was compiled once, with ein; unless its flags or texts are others. The cache
 # is for many at once.
 . "$(dirname "$0")/common"
-turn 1
+turn 3
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 

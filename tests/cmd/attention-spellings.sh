@@ -4,7 +4,7 @@
 # logsumexp, without a maximum, by sigmoids, by a map; with and without a mask; with the axes of scores in any order.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-seldom 1
+turn 1
 
 spell() { # POINTS: programs NAME.ein for sums over these points
   p=$1

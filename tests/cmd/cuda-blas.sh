@@ -4,7 +4,7 @@
 # our own kernels compute instead, and the messages of failures.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-seldom 3
+turn 3
 look_alikes
 unset EIN_CUBLAS NVIDIA_TF32_OVERRIDE
 

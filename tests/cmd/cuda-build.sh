@@ -4,7 +4,7 @@
 # driver (tests/cuda/standin).
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-turn 0
+turn 1
 look_alikes
 O=--flags=-O1
 

@@ -4,7 +4,7 @@
 # sectors moved are used, at most 5 % of the cycles of shared memory are conflicts, and at most 1.2 times the schedule's prediction is moved.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-seldom 2
+turn 2
 command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
 XDG_CACHE_HOME=$work/cache
 EIN_EMULATE_COUNTS=$work/counts

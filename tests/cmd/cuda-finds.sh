@@ -3,7 +3,7 @@
 # The emulation of a device (tests/cuda) reports mistakes that are planted in kernels, and in texts that ein emitted.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-seldom 3
+turn 3
 command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME

@@ -5,7 +5,7 @@
 # tests/cuda/standin.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-seldom 0
+turn 0
 look_alikes
 
 did() { # TEXT: the last run released everything, and its report contains TEXT

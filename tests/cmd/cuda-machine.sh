@@ -3,7 +3,7 @@
 # ein machine --cuda on the stand-ins: it writes a valid machine file, for which plans can be made. The measured speeds mean nothing.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-seldom 3
+turn 3
 look_alikes
 
 EIN_STANDIN=devices=2 want 0 "$EIN" machine --cuda -o m.json

@@ -4,7 +4,7 @@
 # less to carry by exactly what NCCL carries. Where NCCL cannot be used, runs say why. When NCCL or a site fails, all sites end, and the next run is good.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-turn 1
+turn 3
 look_alikes
 unset LD_LIBRARY_PATH # a C compiler and mpirun do without them
 EIN_STANDIN_NCCL=$work/nccl TMPDIR=$work

@@ -3,7 +3,7 @@
 # --deterministic: the same bits for any number of sites, whatever is summed and however it is cut, with gcc, with Clang, and on devices. The results are
 # right, and programs without such a form are refused.
 . "$(dirname "$0")/common"
-turn 1
+turn 2
 unset EIN_TARGET
 
 cat >all.ein <<'E'

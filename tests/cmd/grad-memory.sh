@@ -4,7 +4,7 @@
 # gradients keep their bits, by eval and compiled, for numbers of turns that stretches divide and others, for turns that `until` ends, and for
 # stacks, nested repeats, stated adjoints and arrays that are read by turn; memory is as planned.
 . "$(dirname "$0")/common"
-turn 1
+turn 3
 
 least() { "$EIN" plan "$@" --memory=1 2>&1 | sed -n 's/.*(\([0-9]*\) bytes) at least.*/\1/p'; }
 takes() { "$EIN" plan "$@" --format=json | tr -d ' \n' | sed 's/.*"workspace_bytes":\([0-9]*\).*"input_bytes":\([0-9]*\),"output_bytes":\([0-9]*\).*/\1 \2 \3/' | tr ' ' + | xargs -I{} sh -c 'echo $(({}))'; }

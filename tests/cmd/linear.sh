@@ -3,7 +3,7 @@
 # Points that a predicate excludes are not visited: these programs take a moment if each row visits only its own
 # points, and minutes if it visits all. Sizes stay open, as when a program is compiled once for all sizes.
 . "$(dirname "$0")/common"
-turn 1
+turn 2
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 

@@ -2,7 +2,7 @@
 # suite: ci
 # A machine file changes how a program runs, but no bit of its results; an invalid file is refused.
 . "$(dirname "$0")/common"
-turn 0
+turn 1
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 

@@ -3,7 +3,7 @@
 # Masks of zeros and ones become predicates, and hide no NaN and no infinity: random ones, by the evaluator on the graph
 # after the passes, in process and on three sites, and by the evaluator on the program as written.
 . "$(dirname "$0")/common"
-turn 1
+turn 3
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 unset EIN_TARGET

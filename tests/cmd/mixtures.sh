@@ -3,7 +3,7 @@
 # Random programs of many statements of different kinds, reductions that choose by ranges of labels, contractions, and
 # states that are updated from rows: in process, and on sites, they give what the evaluator gives.
 . "$(dirname "$0")/common"
-turn 0
+turn 3
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 unset EIN_TARGET

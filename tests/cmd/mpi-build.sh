@@ -3,7 +3,7 @@
 # ein build --target=mpi: one program with a plan for each number of processes; answers are those of one process, to the bit; one message and one
 # exit code for all, whichever process fails.
 . "$(dirname "$0")/common"
-seldom 2
+turn 2
 mpi_builds
 
 # ---- answers: sums of whole numbers, cut along every label; a tensor that some sites lack; uneven blocks; a loop with a halo

@@ -3,7 +3,7 @@
 # Networks of 300 and of 900 tensors, as one equation or in many: they are checked, ordered and planned in seconds, and where the order is cheap,
 # computed. The limits of time are for slow machines: a quiet one takes a tenth.
 . "$(dirname "$0")/common"
-seldom 3
+turn 3
 command -v python3 >/dev/null || exit 77
 
 soon() { # COMMAND...: its exit code is 0 within a minute

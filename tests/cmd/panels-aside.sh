@@ -7,7 +7,7 @@
 # can lie closer; a block has what lies behind its lanes; squares also go along a short label that is whole in a block; a point of what
 # lies across the result is copied if its lines crowd the cache; and short sums whose result ends in a batch have that batch copied.
 . "$(dirname "$0")/common"
-turn 0
+turn 3
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 unset EIN_MACHINE

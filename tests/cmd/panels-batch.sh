@@ -4,7 +4,7 @@
 # and the result is copied back. Not so if the batch label is outermost already, the work is small, a size is open, or
 # a predicate bounds the sum.
 . "$(dirname "$0")/common"
-turn 0
+turn 2
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 unset EIN_MACHINE

@@ -7,7 +7,7 @@
 # blocks of long sums, of which the next one is fetched. Results have more than twice as many elements as
 # what they lie across; where they have fewer, they are turned (tests/run/results_turned.ein).
 . "$(dirname "$0")/common"
-seldom 1
+turn 1
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 unset EIN_MACHINE

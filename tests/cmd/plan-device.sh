@@ -4,7 +4,7 @@
 # its schema. CUDA_EVERY=1 goes through all programs of tests/run.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-seldom 2
+turn 2
 look_alikes
 on="--target=cuda --flags=-O0"
 

@@ -3,7 +3,7 @@
 # Plans under limits of memory: a larger limit never finds a worse plan, and the least that is found can be had; of a step of training, of
 # attention, and of random graphs of products. What parts have room for is stated in the plan, and in all that is made of it.
 . "$(dirname "$0")/common"
-seldom 0
+turn 0
 root=$(cd "$here/../.." && pwd)
 command -v python3 >/dev/null || exit 77
 searches=0

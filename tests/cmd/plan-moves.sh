@@ -5,7 +5,7 @@
 # samples on all of them; where EIN_TURN is a number, of every other program. None differs. So too elements as the TRA paper counts them,
 # which --costs=ia has least, and bytes of plans by the EinDecomp paper's cost.
 . "$(dirname "$0")/common"
-turn 1
+turn 3
 root=$(cd "$here/../.." && pwd)
 
 bytes() { # FILE...: what a plan as JSON says in all

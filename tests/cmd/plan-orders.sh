@@ -3,7 +3,7 @@
 # Products of several tensors as one equation, planned on many sites, move no more than when they are written in steps, whatever the order: products of
 # three and four matrices, of a tensor with matrices along all axes but one (TTMc), with their products by columns (MTTKRP), at order 3 and 5.
 . "$(dirname "$0")/common"
-turn 0
+turn 1
 unset EIN_MACHINE
 
 # moved PROGRAM SITES: bytes that sites receive

@@ -3,7 +3,7 @@
 # ein plan for the sites of a machine: another program works out the same seconds, site by site; sample machines have plans on all of their
 # sites; memory is a limit; and what is refused.
 . "$(dirname "$0")/common"
-seldom 1
+turn 1
 root=$(cd "$here/../.." && pwd)
 unset EIN_MACHINE
 

@@ -2,7 +2,7 @@
 # suite: ci
 # Independent subnet training moves exactly as many bytes per round as the thesis' formula says (2.1.5; docs/papers.md).
 . "$(dirname "$0")/common"
-turn 0
+turn 2
 command -v python3 >/dev/null || exit 77
 
 want 0 python3 - "$EIN" "$here/../../samples/papers" <<'END'

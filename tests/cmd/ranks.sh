@@ -3,7 +3,7 @@
 # mpirun -n 4 ein run, and ein run --np: each process is a site of the plan; answers are those of one process, bytes those of the plan; one
 # message and one exit code for all, whichever rank fails.
 . "$(dirname "$0")/common"
-turn 1
+turn 0
 mpi_ready
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME

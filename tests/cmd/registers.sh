@@ -3,7 +3,7 @@
 # Tiles are chosen for the registers of the C compiler's target, which changes no bit; the text of the remaining loops
 # is the same on any machine. Skipped if the compiler does not target x86-64 with AVX2.
 . "$(dirname "$0")/common"
-turn 0
+turn 2
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 unset EIN_MACHINE

@@ -2,7 +2,7 @@
 # suite: ci
 # Checkpoints over MPI: each process saves its blocks, the same number of processes resumes with the same bits, and an incomplete checkpoint is ignored.
 . "$(dirname "$0")/common"
-turn 0
+turn 3
 mpi_ready
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME

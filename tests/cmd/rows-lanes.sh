@@ -2,7 +2,7 @@
 # suite: ci
 # Which way lanes go in kernels whose stages share rows.
 . "$(dirname "$0")/common"
-turn 0
+turn 1
 
 # Predicates that compare what is kept of a block of rows, as ranks do: across the rows, in tiles; along what is compared, neighbours lie a block
 # apart. What puts each point to its place is still one walk.

@@ -3,7 +3,7 @@
 # Which products and sums are one operation is said in the loops, so compilers and their flags make no difference of a bit: of programs where they
 # would choose otherwise, and of random ones.
 . "$(dirname "$0")/common"
-turn 0
+turn 2
 
 gcc=$(command -v gcc) || gcc=
 clang=$(command -v clang-19 || command -v clang) || clang=

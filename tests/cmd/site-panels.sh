@@ -4,7 +4,7 @@
 # still meets its expectations on 2, 3, 4 or 7 sites, and moves as much as without panels. Products of uneven sizes,
 # with panels of each label, compiled and over MPI; the memory of a site; texts; error messages.
 . "$(dirname "$0")/common"
-turn 1
+turn 2
 root=$(cd "$here/../.." && pwd)
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME

@@ -2,7 +2,7 @@
 # suite: ci
 # Two hundred thousand operands in a row: read, checked and evaluated, or refused, without recursion and in linear time.
 . "$(dirname "$0")/common"
-turn 1
+turn 2
 
 n=200000 k=0
 head='input X[i:4] : f32 = 1

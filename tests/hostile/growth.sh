@@ -2,7 +2,7 @@
 # suite: ci
 # Short programs that mean long ones: defs that double, many expansions, groups and ranks without end.
 . "$(dirname "$0")/common"
-turn 0
+turn 2
 MEGABYTES_MOST=${MEGABYTES_MOST:+3000}
 
 head='input X[i:4] : f32 = 1

@@ -2,7 +2,7 @@
 # suite: ci
 # ein build --lib --target=mpi with a caller in C: half of the processes run the library, and the other half exchange messages with the same tags.
 . "$(dirname "$0")/../cmd/common"
-turn 0
+turn 3
 mpi_builds
 
 cat >att.ein <<'END'

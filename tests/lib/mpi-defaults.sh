@@ -3,7 +3,7 @@
 # A library over MPI whose inputs have defaults that depend on other inputs, one of which no equation reads: from blocks with any strides, from whole
 # tensors, and again after the caller's values have changed; with AddressSanitizer if available.
 . "$(dirname "$0")/../cmd/common"
-turn 1
+turn 3
 mpi_builds
 
 cat >x.ein <<'EOF'

@@ -164,8 +164,11 @@ static const char *logic_text(const CPrinter *p, const Expr *e) {
   }
 }
 
-/* Whether it is the only power that vectors have, apart from those that the graph's rules turned into products. */
-static bool is_cube(const Expr *e) { return e->op == OP_POW && e->arg[1]->kind == EX_REAL && e->arg[1]->f == 3; }
+/* Whether it is a power with a whole number of factors. Of two, the graph's rules made a product. */
+static bool is_whole_power(const Expr *e) {
+  const Expr *n = e->op == OP_POW ? e->arg[1] : NULL;
+  return n && n->kind == EX_REAL && n->f >= 3 && n->f <= 32 && n->f == floor(n->f);
+}
 
 static bool is_two_to(const Expr *e) { return e->op == OP_POW && expr_is_int(e->arg[0], 2); }
 
@@ -175,7 +178,7 @@ static const char *op_text(const Expr *e) {
   DType t = (DType)(other ? e->arg[0]->dtype : e->dtype);
   const char *s = t == DT_F64 ? o->c_f64 : dtype_is_float(t) ? o->c_f32 : o->c_int;
   if (is_two_to(e)) return "ein_two_to_@($1)";
-  if (is_cube(e)) return t == DT_F64 ? "ein_cube_f64($0)" : "ein_cube_f32($0)";
+  if (is_whole_power(e)) return t == DT_F64 ? "ein_power_f64($0, $1)" : "ein_power_f32($0, $1)";
   if (!s) bug("no C text for %s on %s", o->name, dtype_name(t));
   return s;
 }

@@ -354,17 +354,32 @@ EIN_INLINE float ein_erf_fused_f32(float x) {
   return copysignf(EIN_BELOW(a, 0.94f, fmaf(p, a, a), fmaf(q, -0.36787944f, 1.0f)), x);
 }
 
-/* x ^ 3 within one unit: the rounding error of the square is added, unless it is not finite. Rounded products would be off
- * by more. */
-#define EIN_CUBE(n, T, f)                                                                          \
-  EIN_INLINE T ein_cube_fused_##n(T x) {                                                           \
-    T square = x * x, y = square * x, lacks = fma##f(x, x, -square);                               \
-    return y - y == 0 ? fma##f(square, x, lacks * x) : y;                                          \
+/* x ^ n within one unit, for a constant whole n from 3 to 32: products with what each rounds off, which is added at
+ * last, unless the result is not finite. Rounded products would be off by more. First one with m factors, a half of
+ * them or all but one: y + lacks is squared for each bit of m but the first, and multiplied by x where that is 1. */
+#define EIN_POWER(s, T, f)                                                                         \
+  EIN_INLINE void ein_power_bit_##s(T *y, T *lacks, T x, int m, int bit) {                         \
+    T square = *y * *y, more;                                                                      \
+    if (m >= 4 * bit) *lacks = fma##f(2 * *y, *lacks, fma##f(*y, *y, -square)), *y = square;       \
+    more = *y * x;                                                                                 \
+    if (m >= 2 * bit && (m & bit)) *lacks = fma##f(*lacks, x, fma##f(*y, x, -more)), *y = more;    \
   }                                                                                                \
-  EIN_INLINE T EIN_FUSES(ein_cube_##n, T x) { return ein_fused ? ein_cube_fused_##n(x) : pow##f(x, 3); }
-EIN_CUBE(f32, float, f)
-EIN_CUBE(f64, double, )
-#undef EIN_CUBE
+  EIN_INLINE T ein_power_fused_##s(T x, int n) {                                                   \
+    int odd = n & 1, m = odd ? n - 1 : n / 2;                                                      \
+    T y = x * x, lacks = fma##f(x, x, -y);                                                         \
+    ein_power_bit_##s(&y, &lacks, x, m, 8);                                                        \
+    ein_power_bit_##s(&y, &lacks, x, m, 4);                                                        \
+    ein_power_bit_##s(&y, &lacks, x, m, 2);                                                        \
+    ein_power_bit_##s(&y, &lacks, x, m, 1);                                                        \
+    T by = odd ? x : y, all = y * by;                                                              \
+    return all - all == 0 ? fma##f(y, by, lacks * (odd ? x : 2 * y)) : all;                        \
+  }                                                                                                \
+  EIN_INLINE T EIN_FUSES(ein_power_##s, T x, T n) {                                                \
+    return ein_fused ? ein_power_fused_##s(x, (int)n) : pow##f(x, n);                              \
+  }
+EIN_POWER(f32, float, f)
+EIN_POWER(f64, double, )
+#undef EIN_POWER
 
 /*
  * The same for doubles. exp: a minimax polynomial of the relative error for (exp r - 1 - r) / r^2. log: with s

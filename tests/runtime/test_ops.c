@@ -234,8 +234,14 @@ static float exp_of(float x) { return ein_exp_f32(x); }
 static float log_of(float x) { return ein_log_f32(x); }
 static float tanh_of(float x) { return ein_tanh_f32(x); }
 static float erf_of(float x) { return ein_erf_f32(x); }
-static float cube_of(float x) { return ein_cube_f32(x); }
-static double cubed(double x) { return (double)((long double)x * x * x); }
+
+#define POWERS(F) F(3) F(4) F(7) F(31)
+#define POWER_OF(n)                                                                                                    \
+  static float power_##n(float x) { return ein_power_f32(x, n); }                                                      \
+  static double power_of_##n(double x) { return pow(x, n); }                                                           \
+  static double power_##n##_f64(double x) { return ein_power_f64(x, n); }                                              \
+  static long double power_of_##n##_f64(long double x) { return powl(x, n); }
+POWERS(POWER_OF)
 
 /* Many at a time, to the bit. */
 static void test_lanes(void) {
@@ -252,20 +258,20 @@ static void test_lanes(void) {
 static double exp_of_f64(double x) { return ein_exp_f64(x); }
 static double log_of_f64(double x) { return ein_log_f64(x); }
 static double tanh_of_f64(double x) { return ein_tanh_f64(x); }
-static double cube_of_f64(double x) { return ein_cube_f64(x); }
-static long double cubed_f64(long double x) { return x * x * x; }
 
 static void test_functions(void) {
   double more = LDBL_MANT_DIG > DBL_MANT_DIG ? 0 : 1; /* what the reference is off itself */
   within_units_f64("exp", exp_of_f64, expl, 1 + more);
   within_units_f64("log", log_of_f64, logl, 1 + more);
   within_units_f64("tanh", tanh_of_f64, tanhl, 2 + more);
-  within_units_f64("cube", cube_of_f64, cubed_f64, 1 + more);
+#define POWER_WITHIN(n) within_units_f64("power " #n, power_##n##_f64, power_of_##n##_f64, 1 + more);
+  POWERS(POWER_WITHIN)
   within_units("exp", exp_of, exp, 1);
   within_units("log", log_of, log, 1);
   within_units("tanh", tanh_of, tanh, 2);
   within_units("erf", erf_of, erf, 1);
-  within_units("cube", cube_of, cubed, 1);
+#define POWER_WITHIN_F32(n) within_units("power " #n, power_##n, power_of_##n, 1);
+  POWERS(POWER_WITHIN_F32)
 }
 
 int main(void) {

@@ -7,9 +7,9 @@
  * products plain; masks become predicates, and predicates ranges; what is put together to be taken apart is made in
  * parts, unused labels are removed, and groups of labels get an axis for each, which leaves some vertices mere copies.
  * Then equal vertices are merged before readers are counted, and once more after contraction, whose steps may be equal
- * too. Nested reductions become one before contraction, which then sees whole products. What contraction leaves under a
- * predicate is separated after it. What takes long is hoisted before equal vertices are merged again. At last axes are
- * put in order. */
+ * too. Nested reductions become one before contraction, which then sees whole products; sums over exponents
+ * are written out before it, too. What contraction leaves under a predicate is separated after it. What takes long is
+ * hoisted before equal vertices are merged again. At last axes are put in order. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead},
     {"values", graph_values},
@@ -23,6 +23,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"common", graph_common},
     {"places", graph_places},
     {"nested", graph_nested},
+    {"powers", graph_powers},
     {"wide", graph_wide},
     {"contract", graph_contract},
     {"classes", graph_classes},

@@ -3,9 +3,9 @@
  * The new graph lies in the given arena and shares the old one's strings and expressions; the old one does not
  * change. Names and places are kept; inputs, outputs, asserts, checks and dims are the same, in the same order. The
  * result is sound (graph_check) and means the same: integers and bools to the bit, floats except for the rounding of
- * graph_contract, graph_separate, graph_nested and graph_added, which alone change the order of float operations. The
- * new graph may find a result where the old one would have stopped with an error in something that no result needs;
- * never the other way round.
+ * graph_contract, graph_separate, graph_nested, graph_powers and graph_added, which alone change the order of float
+ * operations. The new graph may find a result where the old one would have stopped with an error in something that no
+ * result needs; never the other way round.
  *
  * Each pass is linear in the vertices, up to logarithms. The work on one vertex, on proofs and on contraction orders
  * is bounded. docs/languages-inside.md describes each pass. */
@@ -56,6 +56,8 @@ EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_places(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes a reduction of a reduction by the same reducer one. */
 EinGraph *graph_nested(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Writes out reductions of a few points over the exponents of powers, and simplifies these. */
+EinGraph *graph_powers(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Cuts products too wide for the next pass (labels, or factors) into steps of two factors, in a cheap order. */
 EinGraph *graph_wide(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Returns g; or graph_wide of it if a vertex has more labels than loops would ever finish. For users of the program
@@ -103,7 +105,7 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 23 };
+enum { GRAPH_PASSES = 24 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

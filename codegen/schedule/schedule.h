@@ -229,7 +229,7 @@ typedef struct Reach { uint32_t label; const Expr *first, *last; } Reach;
  * under which all points do. */
 const Expr *where_some(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *reach);
 const Expr *where_all(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *reach);
-/* For a predicate that is_range for `label`: its range at some point of the box, or (all) at every one. */
+/* For a predicate that is_range, or is_gated, for `label`: its range at some point of the box, or (all) at every one. */
 void where_range(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, uint32_t n, const Reach *reach, bool all,
                  const Expr **lo, const Expr **hi);
 /* If stages continue from a reduction and use its value only under a condition (if t <= s then .. else 0): opens an
@@ -241,6 +241,8 @@ bool where_bounds(const Expr *cond, uint32_t n_label, uint32_t label);
 bool where_is_affine(const StagePlan *p, const Expr *cond);
 /* Whether the whole predicate only bounds the range of `label`, given all other labels. */
 bool where_is_range(const StagePlan *p, uint32_t label);
+/* The same, if other conjuncts do not have the label, and are monotonic in the others: they leave all points or none. */
+bool where_is_gated(const StagePlan *p, uint32_t label);
 /* The same, if data may bound it too. */
 bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label);
 /* Whether `cond` gives a lower or an upper bound of the label, independent of the others. */
@@ -403,6 +405,8 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 /* The sum with its predicate as a choice in the body, which panels take though the predicate is no range of one label:
  * if p then a * b else 0. NULL: it would leave out most points, or is none of these. */
 const EinSum *pack_guarded(Sched *s, const StagePlan *p);
+/* Whether its predicate leaves not few of the points, as far as sizes tell. */
+bool pack_leaves_most(Sched *s, const StagePlan *p);
 
 /* ---- schedule/cpu/panels/batch.c ------------------------------------------------------------------------------- */
 /* For a contraction that is strided across the matrices of a batch, or across lanes: returns the kernel with a copy

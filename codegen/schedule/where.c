@@ -337,9 +337,14 @@ static const Expr *box(Box *x, const Expr *cond) {
 }
 
 static void range(Box *x, const Expr *cond, Narrow *n) {
+  Sched *s = n->e->s;
   if (cond->op == OP_AND) {
     range(x, cond->arg[0], n);
     range(x, cond->arg[1], n);
+    return;
+  }
+  if (!ex_has_label(cond, n->label)) { /* all of the range, or none */
+    n->hi = ex_min(s, n->hi, expr_select(s->x, box(x, cond), n->e->stage->bound[n->label], ex_int(s, 0)));
     return;
   }
   bool less_than = cond->op == OP_LT || cond->op == OP_LE;
@@ -434,6 +439,16 @@ bool where_is_mask(Sched *s, const StagePlan *p, uint32_t label) {
 
 bool where_is_range(const StagePlan *p, uint32_t label) {
   return where_bounds(p->stage->sum->where, p->n_label, label);
+}
+
+static bool bounds_or_gates(const Expr *c, uint32_t n_label, uint32_t label) {
+  if (c->kind == EX_OP && c->op == OP_AND)
+    return bounds_or_gates(c->arg[0], n_label, label) && bounds_or_gates(c->arg[1], n_label, label);
+  return ex_has_label(c, label) ? where_bounds(c, n_label, label) : is_comparison(c, n_label);
+}
+
+bool where_is_gated(const StagePlan *p, uint32_t label) {
+  return bounds_or_gates(p->stage->sum->where, p->n_label, label);
 }
 
 static const Expr *narrow_by(Narrow n, const Expr *cond, const Expr **lo, const Expr **hi) {

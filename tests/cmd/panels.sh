@@ -17,6 +17,15 @@ input X[n:12, j:30, m:13, i:28] : f32
 input Y[m:13, k:11, n:12, l:24] : f32
 output Z[l,k,j,i] = sum[m,n] X[n,j,m,i] * Y[m,k,n,l]
 END
+cat >triangle.ein <<'END'
+input X[n:200, i:190], Z[n:200, j:210] : f32
+output A[i,j] = sum[n where i <= j] X[n,i] * Z[n,j]
+output B[j,i] = max[n where 3 * i > j] (X[n,i] - Z[n,j])
+END
+cat >few.ein <<'END'
+input X[n:200, i:190], Z[n:200, j:210] : f32
+output A[i,j] = sum[n where i <= j and j < i + 9] X[n,i] * Z[n,j]
+END
 cat >across.ein <<'END'
 input X[a:60, k:52, b:3, c:41] : f32
 input Y[j:120, k:52] : f32
@@ -125,6 +134,11 @@ for p in parts heads across turned next lines walked ahead both squares order; d
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
 done
 for wide in 0 1; do want 0 "$EIN" verify order.ein --flags="-O1 -DEIN_ONE_VERSION -DEIN_WIDE=$wide"; done
+want 0 "$EIN" build triangle.ein --stop=loop
+[ "$(grep -c 'how "tiles of' out)" -eq 4 ] || wrong "results that a predicate leaves out keep products out of panels: $(cat out)"
+want 0 "$EIN" verify triangle.ein --flags="-O1 -march=native"
+want 0 "$EIN" build few.ein --stop=loop
+shows 'how "strips of'
 want 0 "$EIN" build whole.ein --stop=loop
 shows "by 16 i and j in lanes"
 want 0 "$EIN" build again.ein --stop=loop

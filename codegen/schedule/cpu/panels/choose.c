@@ -25,12 +25,19 @@ enum {
 #define LINE_FAR 8.0
 #define GAIN 0.6             /* a preferred alternative must be cheaper by this factor */
 
-static bool fits(const StagePlan *p) {
+/* Whether panels go along with the predicate: it bounds the reduced label, or leaves out results, but not so many that
+ * loops which visit only the others are better. */
+static bool is_wanted(Sched *s, const StagePlan *p) {
+  if (p->n_red > 1 || !where_is_gated(p, p->red[0])) return false;
+  return where_is_range(p, p->red[0]) || pack_leaves_most(s, p);
+}
+
+static bool fits(Sched *s, const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
   if (sum->reducer == RED_NONE || reducer_is_arg(sum->reducer)) return false;
   if (sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return false;
   if (sum->domain && !where_is_affine(p, sum->domain)) return false;
-  if (sum->where && (p->n_red > 1 || !where_is_range(p, p->red[0]))) return false;
+  if (sum->where && !is_wanted(s, p)) return false;
   return p->n_red && p->n_order > 1;
 }
 
@@ -363,7 +370,7 @@ static double lines_cost(const Sched *s, const StagePlan *p, uint32_t v) {
 }
 
 double pack_cost(Sched *s, const StagePlan *p, Env *e) {
-  Panel *t = fits(p) ? for_any(s, p, e) : NULL;
+  Panel *t = fits(s, p) ? for_any(s, p, e) : NULL;
   uint32_t l = lanes_in_place(p);
   bool along = l != NOWHERE && plan_move(p, p->n_access - 1, l) != MOVE_FAR;
   if (t) return panels_cost(t) + far_cost(t);
@@ -399,6 +406,6 @@ static Panel *for_this(Panel *t) {
 }
 
 Panel *pack_choose(Sched *s, const StagePlan *p, Env *e) {
-  Panel *t = fits(p) ? for_any(s, p, e) : NULL;
+  Panel *t = fits(s, p) ? for_any(s, p, e) : NULL;
   return t ? for_this(t) : NULL;
 }

@@ -38,7 +38,7 @@ static const Expr *leaf_guess(void *env, Exprs *x, const Expr *leaf) {
 /* Whether the predicate leaves so many points that those it excludes may as well be added as 0. That is not known if
  * it has a size that is no label's. Loops without panels would then narrow a range, which costs nothing, or test each
  * element of the lanes, which costs more than most of what could be left out. */
-static bool leaves_most(Sched *s, const StagePlan *p) {
+bool pack_leaves_most(Sched *s, const StagePlan *p) {
   Sizes z = {p, true};
   const Expr *when[] = {expr_map(s->x, p->stage->sum->where, leaf_guess, &z)};
   int64_t *zero = NEW_ARRAY(s->arena, int64_t, p->n_label + 1);
@@ -56,7 +56,7 @@ const EinSum *pack_guarded(Sched *s, const StagePlan *p) {
   if (sum->reducer != RED_SUM || !when || !where_is_affine(p, when)) return NULL;
   if (p->n_red == 1 && where_is_range(p, p->red[0])) return NULL;
   if (is_op(e, OP_SELECT) && is_zero(e->arg[2])) when = expr_and(s->x, when, e->arg[0]), e = e->arg[1];
-  if (!is_op(e, OP_MUL) || !leaves_most(s, p)) return NULL;
+  if (!is_op(e, OP_MUL) || !pack_leaves_most(s, p)) return NULL;
   EinSum *made = arena_copy(s->arena, sum, sizeof *sum);
   made->where = NULL;
   made->body = expr_select(s->x, when, e, reducer_identity(s->x, sum));

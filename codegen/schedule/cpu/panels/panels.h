@@ -192,6 +192,7 @@ void pack_sizes(Panel *t);
  * a block begins, or where non-finite values in a block determine which zero a max is. Otherwise blocks keep their
  * size. */
 bool pack_fits(const Panel *t);
+bool pack_is_gate(const StagePlan *p); /* its predicate has no reduced label: it leaves out results */
 void pack_cut(Panel *t);            /* cuts tiles to the machine's registers, if they were not made for them */
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
 Part *pack_part(Side *x, int64_t label); /* NULL: the label is whole in a block, or not near */

@@ -706,8 +706,7 @@ static void flat_choose(Panel *t, double worth) {
 /* ---- entry points ----------------------------------------------------------------------------------------- */
 
 bool pack_fits(const Panel *t) {
-  const EinSum *sum = t->p->stage->sum;
-  return !sum->where;
+  return !t->p->stage->sum->where || pack_is_gate(t->p);
 }
 
 void pack_sizes(Panel *t) {

@@ -330,6 +330,30 @@ static void tile_range(Panel *t, const Corners *c, const Expr *where, bool all, 
   *hi = ex_sub(s, *hi, t->block.lo);
 }
 
+bool pack_is_gate(const StagePlan *p) {
+  const Expr *where = p->stage->sum->where;
+  for (uint32_t k = 0; where && k < p->n_red; k++)
+    if (ex_has_label(where, p->red[k])) return false;
+  return where != NULL;
+}
+
+/* Where the predicate leaves out results of the tile, they become what nothing is reduced to. */
+static void accs_gate(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *none) {
+  Sched *s = t->s;
+  const Expr *where = t->p->stage->sum->where, *l;
+  Corners c = corners_of(t, u0, v0);
+  LoopBody *around = s->body;
+  into(s, &if_add(s, expr_op1(s->x, OP_NOT, where_all(t->e, where, t->p->n_label, 2, c.of)))->body);
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    LoopBody *was = pack_lanes(t, ex_int(s, t->v.unit), &l);
+    t->e->label[t->u.tile] = ex_add(s, u0, ex_int(s, r));
+    t->e->label[t->v.tile] = ex_add(s, v0, l);
+    store_add(s, acc[r], 1, &l, expr_select(s->x, ex_of(t->e, where), place_read(s, acc[r], 1, &l), none));
+    into(s, was);
+  }
+  into(s, around);
+}
+
 /* Splits a range bounded by a predicate in three: where some rows have the points, where all have, where some have. */
 static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
@@ -345,7 +369,7 @@ static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0)
   bool low = from != lo, high = to != hi;
   lo = named(s, NULL, "from", lo);
   hi = named(s, NULL, "to", ex_max(s, lo, hi));
-  if (zeros) {
+  if (zeros || pack_is_gate(t->p)) {
     span_step(t, acc, u0, v0, lo, hi, false);
     return;
   }
@@ -361,11 +385,13 @@ static void tile_reduce(Panel *t, uint32_t *acc, const Expr *u0, const Expr *v0)
   Sched *s = t->s;
   bool order = t->units.order && t->test.plain;
   const Expr *none = red_identity(s, t->p->stage->sum);
+  if (order) none = expr_op1(s->x, OP_ORDER, none);
   tile_fetch(t, u0, v0);
-  accs_new(t, acc, order ? expr_op1(s->x, OP_ORDER, none) : none);
+  accs_new(t, acc, none);
   LoopBody *inside = s->body;
   tile_wanted(t, u0, v0);
   spans(t, acc, u0, v0);
+  if (pack_is_gate(t->p)) accs_gate(t, acc, u0, v0, none);
   into(s, inside);
   if (order) accs_floats(t, acc);
 }

@@ -357,6 +357,13 @@ static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c, const E
   return false;
 }
 
+/* Whether it leaves out results, as of a triangle: there is then nothing to reduce. A border has one label, and its
+ * loops are split there. */
+static bool is_about_results(const Draft *d, const Expr *c) {
+  uint64_t out = labels_below(d->sum.n_out);
+  return !(c->has & HAS_READ) && !(c->labels & ~out) && c->labels & (c->labels - 1);
+}
+
 /* Whether some operand of a and-chain, or or-chain, may fail: it is then computed only where those before it allow. */
 static bool may_reorder(const Expr *c, const Expr *x) { return !expr_can_fail(c) && !expr_can_fail(x); }
 
@@ -432,7 +439,7 @@ static bool select_to_where(Simplify *s, Draft *d) {
   Exprs *p = s->decide.p;
   const Expr *value, *c = choice_of(p, d, &value);
   if (d->sum.reducer == RED_SUM && !c) c = factor_chosen(p, d, &value);
-  if (c && !is_about_reduced(s, d, c, value)) c = NULL;
+  if (c && !is_about_reduced(s, d, c, value) && !is_about_results(d, c)) c = NULL;
   if (d->sum.reducer == RED_ANY || d->sum.reducer == RED_ALL) c = test_chosen(s, d, &value);
   if (!c) return false;
   d->sum.where = expr_and(p, d->sum.where, c);

@@ -448,6 +448,18 @@ FAMILIES = [
         "mirrored": "U[i,j:M] = sum[n where i <= j] X[n,i] * X[n,j]\noutput Y[i,j:M] = if i <= j then U[i,j] else U[j,i]",
         "gram": "use linalg\noutput Y[i,j:M] = gram[n,i,j](X[n,i])",
     }),
+    Family("triangle of a product", "dim N = 512, M = 256\ninput X[n:N,i:M], Z[n:N,j:M] : f32\n", {
+        "where": "output Y[i,j] = sum[n where i <= j] X[n,i] * Z[n,j]",
+        "if": "output Y[i,j] = if i <= j then sum[n] X[n,i] * Z[n,j] else 0",
+        "if inside": "output Y[i,j] = sum[n] if i <= j then X[n,i] * Z[n,j] else 0",
+        "all of it first": "P[i,j] = sum[n] X[n,i] * Z[n,j]\noutput Y[i,j] = if i <= j then P[i,j] else 0",
+        "turned": "T[j,i] = sum[n where j >= i] Z[n,j] * X[n,i]\noutput Y[i,j] = T[j,i]",
+    }),
+    Family("power series of several results", "input X[i:4096], C[k:8,o:64] : f32\n", {
+        "sum": "output Y[i,o] = sum[k] C[k,o] * X[i] ^ k",
+        "turned": "output Y[i,o] = sum[k] X[i] ^ k * C[k,o]",
+        "squares": "output Y[i,o] = (sum[k:4] C[2*k,o] * (X[i] * X[i]) ^ k) + X[i] * sum[k:4] C[2*k+1,o] * (X[i] * X[i]) ^ k",
+    }, below={"X": 2}),
     # A power is rounded once, and a product of products several times.
     Family("polynomial", "input X[i:1000000] : f32\n", {
         "powers": "output Y[i] = 1 + 0.5 * X[i] + 0.25 * X[i]^2 + 0.125 * X[i]^3 + 0.0625 * X[i]^4",

@@ -241,7 +241,7 @@ bool where_bounds(const Expr *cond, uint32_t n_label, uint32_t label);
 bool where_is_affine(const StagePlan *p, const Expr *cond);
 /* Whether the whole predicate only bounds the range of `label`, given all other labels. */
 bool where_is_range(const StagePlan *p, uint32_t label);
-/* The same, if other conjuncts do not have the label, and are monotonic in the others: they leave all points or none. */
+/* The same, if other conjuncts are without the label and monotonic in the others: they leave all points or none. */
 bool where_is_gated(const StagePlan *p, uint32_t label);
 /* The same, if data may bound it too. */
 bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label);

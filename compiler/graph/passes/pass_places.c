@@ -5,7 +5,14 @@
  *     Y[i] = min[j where X[i,j] == m[i]] j        Y[i] = if isnan(m[i]) then the greatest integer else argmax[j] X[i,j]
  *
  * and so for minima. A NaN is equal to nothing, so there is no such place; argmax would find it. If nothing else reads
- * the maximum, it is looked up at that place. */
+ * the maximum, it is looked up at that place.
+ *
+ * The other way round, what is looked up at the place of a maximum that has no other use is that maximum:
+ *
+ *     a[i] = argmax[j] X[i,j]
+ *     Y[i] = X[i,a[i]]                            Y[i] = max[j] X[i,j]
+ *
+ * A NaN is at the first place that has one, and it is the maximum. */
 #include "rebuild.h"
 
 typedef struct Places {
@@ -13,6 +20,7 @@ typedef struct Places {
   Arena *scratch;
   const bool *shown;         /* by old id: something other than a vertex uses it; */
   uint32_t *uses;            /*   slots that read it */
+  bool some;                 /* a value was looked up at a place */
 } Places;
 
 static void uses_count(Places *c, const EinRegion *r) {
@@ -32,6 +40,7 @@ typedef struct Reader {
   const EinNode *n, *of;
   const Expr **read;         /* of n, by slot */
   const Expr *at;            /* n's read of `of` */
+  const Expr *point;         /* what the reduced label is to n */
   bool fails;
 } Reader;
 
@@ -39,8 +48,7 @@ typedef struct Reader {
 static const Expr *leaf_as_read(void *env, Exprs *p, const Expr *leaf) {
   Reader *d = env;
   (void)p;
-  if (leaf->kind == EX_LABEL)
-    return leaf->i < d->of->sum->n_out ? d->at->arg[leaf->i] : expr_label(p, d->n->sum->n_out);
+  if (leaf->kind == EX_LABEL) return leaf->i < d->of->sum->n_out ? d->at->arg[leaf->i] : d->point;
   if (leaf->kind != EX_READ) return leaf;
   for (uint32_t k = 0; k < d->n->sum->n_slot; k++) {
     const Expr *own = d->read[k];
@@ -59,7 +67,8 @@ static bool is_extreme(Places *c, const EinNode *n, const Extreme *x) {
       !s->by && s->n_out == x->of->rank && s->dtype == s->acc && s->acc == x->point->dtype;
   if (!plain || x->of->bound[s->n_out] != n->bound[n->sum->n_out]) return false;
   const Expr *top[] = {n->sum->body, n->sum->where, n->sum->domain};
-  Reader d = {.n = n, .of = x->of, .read = NEW_ARRAY(c->scratch, const Expr *, n->sum->n_slot + 1), .at = x->at};
+  Reader d = {.n = n, .of = x->of, .read = NEW_ARRAY(c->scratch, const Expr *, n->sum->n_slot + 1), .at = x->at,
+      .point = expr_label(c->b.old->exprs, n->sum->n_out)};
   expr_slot_reads(c->scratch, COUNT(top), top, d.read);
   const Expr *same = expr_map(c->b.old->exprs, s->body, leaf_as_read, &d);
   return !d.fails && same == x->point;
@@ -82,9 +91,85 @@ static bool place_find(Places *c, const EinNode *n, Extreme *x) {
   return false;
 }
 
+/* ---- values at places ---------------------------------------------------------------------------- */
+
+typedef struct Found {       /* a value at the place of a maximum */
+  const EinNode *of;         /* the argmax, */
+  const Expr *at;            /*   its read, */
+  const Expr *value;         /*   the value there, */
+  const Expr *most;          /*   and what stands for it: the maximum */
+} Found;
+
+/* Whether only n reads it, and it has a place among all points. */
+static bool is_place(const Places *c, const EinNode *n, const EinNode *of) {
+  const EinSum *s = of->kind == EIN_VERTEX ? of->sum : NULL;
+  bool plain = s && red_is_arg(s) && s->n_red == 1 && !s->where && !s->domain && !s->by && s->n_out == of->rank &&
+      of->region == n->region && c->uses[of->id] == 1 && !c->shown[of->id];
+  return plain && of->bound[s->n_out]->kind == EX_INT && of->bound[s->n_out]->i >= 1;
+}
+
+/* Replaces the value by the maximum, and tests whether the place is in range by true. */
+static const Expr *looked_up(void *env, Exprs *p, const Expr *e) {
+  const Found *f = env;
+  if (e == f->value) return f->most;
+  if (is_op(e, OP_LE) && e->arg[1] == f->at && e->arg[0]->kind == EX_INT && e->arg[0]->i <= 0)
+    return expr_bool(p, true);
+  const Expr *size = f->of->bound[f->of->sum->n_out];
+  if (is_op(e, OP_LT) && e->arg[0] == f->at && e->arg[1]->kind == EX_INT && e->arg[1]->i >= size->i)
+    return expr_bool(p, true);
+  return e;
+}
+
+static bool has_read_of(Arena *a, const EinSum *s, const Expr *at) {
+  ExprNodes nodes = sum_nodes(a, s, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    if (e == at) return true;
+  return false;
+}
+
+/* Finds a value that n looks up at a place; *s is then n without the place, and with the maximum in a further slot. */
+static bool value_find(Places *c, const EinNode *n, EinSum *s, Found *f) {
+  Exprs *p = c->b.old->exprs;
+  const Expr *top[] = {n->sum->body, n->sum->where, n->sum->domain};
+  Reader d = {.n = n, .read = NEW_ARRAY(c->scratch, const Expr *, n->sum->n_slot + 1)};
+  if (n->sum->by) return false;
+  expr_slot_reads(c->scratch, COUNT(top), top, d.read);
+  for (uint32_t k = 0; k < n->sum->n_slot; k++) {
+    if (!is_place(c, n, n->input[k])) continue;
+    *f = (Found){.of = n->input[k], .at = d.read[k]};
+    d.of = f->of, d.at = d.point = f->at, d.fails = false;
+    f->value = expr_map(p, f->of->sum->body, leaf_as_read, &d);
+    f->most = expr_read(p, f->of->sum->acc, n->sum->n_slot, f->at->n, f->at->arg);
+    *s = *n->sum;
+    s->body = expr_map_ops(p, expr_map(p, s->body, looked_up, f), looked_up, f);
+    if (!d.fails && !has_read_of(c->scratch, s, f->at)) return s->n_slot++, true;
+  }
+  return false;
+}
+
+static EinNode *value_made(Places *c, EinRegion *r, const EinNode *n, EinSum *s, const Found *f) {
+  Rebuild *b = &c->b;
+  const EinNode *of = f->of;
+  EinSum most = *of->sum;
+  EinNode **own = NEW_ARRAY(b->arena, EinNode *, most.n_slot + 1), **input = NEW_ARRAY(b->arena, EinNode *, s->n_slot);
+  most.reducer = most.reducer == RED_ARGMAX ? RED_MAX : RED_MIN;
+  most.dtype = most.acc;
+  for (uint32_t k = 0; k < most.n_slot; k++) own[k] = rebuild_to(b, of->input[k]);
+  for (uint32_t k = 0; k + 1 < s->n_slot; k++) input[k] = rebuild_to(b, n->input[k]);
+  input[s->n_slot - 1] = rebuild_part(b, r, of, &most, of->bound, of->label, own);
+  rebuild_note(b, "extremes instead of their places", n->place);
+  c->some = true;
+  return rebuild_vertex(b, r, n, s, n->bound, n->label, input);
+}
+
+/* ---- the pass ------------------------------------------------------------------------------------ */
+
 static EinNode *place_made(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Places *c = env;
   Extreme x;
+  EinSum with;
+  Found f;
+  if (value_find(c, n, &with, &f)) return value_made(c, r, n, &with, &f);
   if (!place_find(c, n, &x)) return rebuild_copy(b, r, n);
   Exprs *p = b->g->exprs;
   const EinSum *was = n->sum;
@@ -115,5 +200,5 @@ EinGraph *graph_places(Arena *a, const EinGraph *g, PassNotes *notes) {
   uses_count(&c, g->top);
   EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
   arena_free(c.scratch);
-  return made;
+  return c.some ? graph_simplify(a, graph_dead(a, made, notes), notes) : made;
 }

@@ -185,12 +185,12 @@ Leave job_narrow(Session *s, const Job *j, const EinGraph *g) {
               n->sum->n_out + n->sum->n_red, n->place.file ? n->place.file->s : j->path, n->place.line);
 }
 
-static void optimise(Session *s, Job *j, const Args *a, int64_t sites) {
+static void optimise(Session *s, Job *j, const Args *a, int64_t sites, bool cut) {
   bug_where = "graph_optimise";
   j->notes = NEW(s->arena, PassNotes);
   *j->notes = pass_notes(s->arena);
   bool fixed = arg_has(a, OPT_DETERMINISTIC);
-  Optimise how = {.notes = j->notes, .after = pass_sound, .ctx = s, .sites = fixed ? 1 : sites};
+  Optimise how = {.notes = j->notes, .after = pass_sound, .ctx = s, .sites = fixed ? 1 : sites, .cut = cut};
   EinGraph *g = graph_optimise(s->arena, j->graph, &how);
   if (fixed) pass_sound(s, "exact", g = graph_exact(s->arena, g, j->notes));
   j->best = language_made(s, LANG_GRAPH, j->path, g, arg_has(a, OPT_ROUNDTRIP));
@@ -198,7 +198,7 @@ static void optimise(Session *s, Job *j, const Args *a, int64_t sites) {
 }
 
 const EinNode *job_widest(Session *s, Job *j, const Args *a) {
-  if (!j->best) optimise(s, j, a, 1);
+  if (!j->best) optimise(s, j, a, 1, false);
   return graph_too_wide(j->best);
 }
 
@@ -222,7 +222,7 @@ Leave job_optimised(Session *s, Job *j, const Args *a) {
 }
 
 Leave job_optimised_on(Session *s, Job *j, const Args *a, int64_t sites) {
-  optimise(s, j, a, sites);
+  optimise(s, j, a, sites, true);
   Leave l = job_narrow(s, j, j->best);
   return l ? l : job_one_order(s, j, a);
 }

@@ -133,7 +133,8 @@ static Leave graph_wanted(Sites *p, const Args *a) {
     return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph",
         p->j.path);
   bool written = (!p->asked.by_bytes || p->asked.in_elements) && !arg_has(a, OPT_DETERMINISTIC);
-  if (!written) l = p->orders.by_moves ? job_optimised_on(s, &p->j, a, p->sites) : job_optimised(s, &p->j, a);
+  int64_t order = p->orders.by_moves ? p->sites : 1;
+  if (!written) l = p->sites > 1 ? job_optimised_on(s, &p->j, a, order) : job_optimised(s, &p->j, a);
   if (l) return l;
   p->orders.elaborated = p->j.graph;
   p->j.graph = written ? graph_stepwise(s->arena, p->j.graph) : graph_bands(s->arena, p->j.best);

@@ -12,7 +12,7 @@
 enum {
   FEWER = 4,                 /* a value serves at least so many points, */
   FEWER_CHOSEN = 8,          /*   if a condition may leave it out */
-  POINTS_LEAST = 1 << 14,    /* of the map: else it is not worth another tensor */
+  POINTS_LEAST = 1 << 12,    /* of the map: else it is not worth another tensor */
   HOISTED_MOST = 8,          /* values of a map */
   ROUNDS_MOST = 3            /* what is hoisted may have such values itself */
 };

@@ -9,32 +9,33 @@
  * Then equal vertices are merged before readers are counted, and once more after contraction, whose steps may be equal
  * too. Nested reductions become one before contraction, which then sees whole products; sums over exponents
  * are written out before it, too. What contraction leaves under a predicate is separated after it. What takes long is
- * hoisted before equal vertices are merged again. At last axes are put in order. */
+ * hoisted, and made only at points that differ, before equal vertices are merged again. At last axes are put in order. */
 const PassInfo pass_info[GRAPH_PASSES] = {
-    {"dead", graph_dead},
-    {"values", graph_values},
-    {"simplify", graph_simplify},
-    {"masks", graph_masks},
-    {"either", graph_either},
-    {"parts", graph_parts},
-    {"narrow", graph_narrow},
-    {"flat", graph_flat},
-    {"copies", graph_copies},
-    {"common", graph_common},
-    {"places", graph_places},
-    {"nested", graph_nested},
-    {"powers", graph_powers},
-    {"wide", graph_wide},
-    {"contract", graph_contract},
-    {"classes", graph_classes},
-    {"separate", graph_separate},
-    {"lag", graph_lag},
-    {"window", graph_window},
-    {"added", graph_added_few},
-    {"hoist", graph_hoist},
-    {"common", graph_common},
-    {"axes", graph_axes},
-    {"dead", graph_dead},
+    {"dead", graph_dead, false},
+    {"values", graph_values, false},
+    {"simplify", graph_simplify, false},
+    {"masks", graph_masks, false},
+    {"either", graph_either, false},
+    {"parts", graph_parts, false},
+    {"narrow", graph_narrow, false},
+    {"flat", graph_flat, false},
+    {"copies", graph_copies, false},
+    {"common", graph_common, false},
+    {"places", graph_places, false},
+    {"nested", graph_nested, false},
+    {"powers", graph_powers, false},
+    {"wide", graph_wide, false},
+    {"contract", graph_contract, false},
+    {"classes", graph_classes, false},
+    {"separate", graph_separate, false},
+    {"lag", graph_lag, false},
+    {"window", graph_window, false},
+    {"added", graph_added_few, false},
+    {"hoist", graph_hoist, false},
+    {"alike", graph_alike, true},
+    {"common", graph_common, false},
+    {"axes", graph_axes, false},
+    {"dead", graph_dead, false},
 };
 
 PassNotes pass_notes(Arena *a) {
@@ -53,10 +54,11 @@ EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how) {
   for (uint32_t i = 0; i < GRAPH_PASSES; i++) {
     const EinGraph *was = now ? now : g;
     PassNotes *notes = how ? how->notes : NULL;
-    bool spread = how && how->sites > 1 && pass_info[i].run == graph_contract;
+    bool sites = how && how->sites > 1, spread = sites && pass_info[i].run == graph_contract;
+    if (how && how->cut && pass_info[i].one_site) continue;
     now = spread ? graph_contract_on(a, was, notes, how->sites) : pass_info[i].run(a, was, notes);
     if (how && how->after) how->after(how->ctx, pass_info[i].name, now);
-    if (!how || how->sites < 2 || pass_info[i].run != graph_window) continue;
+    if (!sites || pass_info[i].run != graph_window) continue;
     now = graph_added(a, now, notes);
     if (how->after) how->after(how->ctx, "added", now);
   }

@@ -76,6 +76,8 @@ EinGraph *graph_added(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_added_few(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has maps compute what takes long, such as a root, once for each of the labels on which it depends. */
 EinGraph *graph_hoist(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Makes points of a vertex that a label does not tell apart once, if only maps read it. */
+EinGraph *graph_alike(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Replaces reductions whose result labels only give a number to compare points with by one that has a label for the
  * number. */
 EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes);
@@ -104,6 +106,7 @@ void graph_names(EinGraph *g);
 typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
+  bool one_site;             /* it is left out for many sites, whose blocks would be read in other cuts */
 } PassInfo;
 enum { GRAPH_PASSES = 24 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
@@ -114,6 +117,7 @@ typedef struct Optimise {
   void *ctx;
   int64_t sites;             /* more than 1: contraction orders that move little on that many sites, and products
                               * under one sum */
+  bool cut;                  /* the graph will be cut into blocks for many sites */
 } Optimise;
 EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how); /* how NULL: no notes */
 

@@ -340,6 +340,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device) {
   task_in_place(m.t);
   task_rotate(m.t);
   if (!device) task_results(m.t);
+  task_digits_shown(m.t);
   task_fuse(m.t);
   task_rows(m.t, device);
   task_again(m.t, !device);

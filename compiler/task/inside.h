@@ -76,6 +76,8 @@ uint32_t stage_slices(TaskGraph *t, const TaskStage *s, uint32_t state, TaskStag
 /* Splits lane labels that are used by quotient and remainder into these two (digits.c). After task_fuse, before
  * task_split. */
 void task_digits(TaskGraph *t);
+/* The same for results that read what others make by quotient and remainder alone, in any axis. Before task_fuse. */
+void task_digits_shown(TaskGraph *t);
 /* Splits long reductions to few outputs into parts for several threads (split.c). After task_fuse, before lifetimes.
  * values: parts of argmax and argmin may keep values beside their places. */
 void task_split(TaskGraph *t, bool values);

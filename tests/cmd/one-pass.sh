@@ -134,4 +134,32 @@ END
   is=$("$EIN" build columns.ein --stop=task 2>/dev/null | grep -c '^kernel')
   [ "$is" = "${of#*:}" ] || wrong "$of: there are $is kernels"
 done
+
+# A result that takes groups apart by quotient and remainder shares the rows of what it reads, wherever its label is.
+norm() { # NAME RESULT-LABELS READ-LABELS
+  cat >"$1.ein" <<EIN
+input X[n:24,c:60,s:40] : f64
+G[n,g:12,d:5,s] = X[n,5*g+d,s]
+m[n,g] = mean[d,s] G[n,g,d,s]
+v[n,g] = mean[d,s] (G[n,g,d,s] - m[n,g])^2
+Z[n,g,d,s] = (G[n,g,d,s] - m[n,g]) / sqrt(v[n,g] + 0.5)
+output Y[$2] = Z[n,c//5,c%5,s]
+EIN
+}
+norm usual n,c:60,s
+norm turned n,s,c:60
+for p in usual turned; do
+  readers 1 $p.ein
+  want 0 "$EIN" verify $p.ein --flags=-O1
+done
+# Not if it reads something else by the whole label: that has rows of its own.
+cat >whole.ein <<'EIN'
+input X[n:24,c:60,s:40] : f64
+r[n,c] = sum[s] X[n,c,s]
+m[n,g:12] = max[d:5,s] X[n,5*g+d,s]
+output Y[n,c,s] = X[n,c,s] / r[n,c] + m[n,c//5]
+EIN
+want 0 "$EIN" build whole.ein --stop=task
+shows 'stage Y[n:24, c:60, s:40]'
+want 0 "$EIN" verify whole.ein --flags=-O1
 finish

@@ -1,5 +1,5 @@
-/* task/passes/digits.c - splits labels that are read by quotient and remainder. In: kernels, after fusion. Out: the
- * same, where
+/* task/passes/digits.c - splits labels that are read by quotient and remainder. In: kernels, after fusion; results
+ * also before it (below). Out: the same, where
  *
  *     Y[s,c:1024] = X[c//64, s, c%64]        becomes      Y[s, 64*c_0 + c_1] = X[c_0, s, c_1]    at c_0:16, c_1:64
  *
@@ -7,6 +7,12 @@
  * where the divisor divides its extent, repeatedly (with quotients by 8 and by 64 it becomes three labels), and only
  * if the result, or a read, depends on it in its last axis: other labels are not in lanes, and a quotient per step
  * of theirs costs nothing. A split must remove a quotient or a remainder, or it is not made.
+ *
+ * A result that reads what other kernels make only by quotients and remainders is split before fusion, along any label:
+ *
+ *     Y[n,c:64] = Z[n,c//8,c%8]              becomes      Y[n, 8*c_0 + c_1] = Z[n,c_0,c_1]
+ *
+ * Then it shares the rows of what it reads.
  *
  * Stages that share labels are all split alike, or not at all. A label that a predicate or a domain may bound stays
  * whole. */
@@ -22,6 +28,7 @@ typedef struct Digits {
   uint32_t stage;            /* the number of the current one */
   const TaskStage *st;
   Map simple;                /* the simplified form of an expression */
+  bool all;                  /* labels that are not in lanes are worth it, too */
   bool *near;                /* by label: it may be split, and is worth it */
   uint32_t left;             /* quotients and remainders that are left */
   uint32_t label;            /* the proposed split; */
@@ -248,6 +255,7 @@ static void near_find(Digits *d) {
   for (const Expr *e; (e = expr_node(&nodes));)
     if (e->kind == EX_READ && e->n && !st->slot[e->i].kept) expr_labels(e->arg[e->n - 1], n, d->near);
   if (st->buffer >= 0 && st->n_at) expr_labels(st->at[st->n_at - 1], n, d->near);
+  for (uint32_t l = 0; l < n; l++) d->near[l] |= d->all;
   for (uint32_t i = 0; i < d->k->stages.len; i++) all &= stage_is_cut(d->k->stages.at[i].sum);
   for (uint32_t l = 0; l < n; l++) {
     bool own = l >= from && l >= d->k->n_outer && (l >= st->sum->n_out || !kept);
@@ -309,8 +317,8 @@ static bool cut_next(Digits *d) {
   return false;
 }
 
-static Task *kernel_digits(TaskGraph *t, Task *k) {
-  Digits d = {.t = t, .k = k};
+static Task *kernel_digits(TaskGraph *t, Task *k, bool all) {
+  Digits d = {.t = t, .k = k, .all = all};
   if (task_call(k)) return k;
   for (uint32_t i = 0; i < k->stages.len; i++)
     if (k->stages.at[i].sum->n_out + k->stages.at[i].sum->n_red >= PARTS_MOST) return k;
@@ -322,8 +330,45 @@ static Task *kernel_digits(TaskGraph *t, Task *k) {
 static void list_digits(TaskGraph *t, Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     list_digits(t, &list->at[i]->body);
-    if (list->at[i]->kind == TASK_KERNEL) list->at[i] = kernel_digits(t, list->at[i]);
+    if (list->at[i]->kind == TASK_KERNEL) list->at[i] = kernel_digits(t, list->at[i], false);
   }
 }
 
 void task_digits(TaskGraph *t) { list_digits(t, &t->tasks); }
+
+/* ---- results, before fusion ------------------------------------------------------------------------------- */
+
+static void use_read(void *env, uint32_t *buffer, bool write) {
+  if (!write) ((bool *)env)[*buffer] = true;
+}
+
+static void list_read(const Tasks *list, bool *read) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    task_uses(list->at[i], use_read, read);
+    list_read(&list->at[i]->body, read);
+  }
+}
+
+/* Whether all reads of what other kernels make are at labels. */
+static bool reads_made_plainly(const TaskGraph *t, const TaskStage *s) {
+  ExprNodes nodes = expr_nodes(t->arena, s->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));) {
+    if (e->kind != EX_READ || t->buffers.at[s->slot[e->i].index].space != BUF_WORK) continue;
+    for (uint32_t k = 0; k < e->n; k++)
+      if (e->arg[k]->kind != EX_LABEL) return false;
+  }
+  return true;
+}
+
+void task_digits_shown(TaskGraph *t) {
+  bool *read = NEW_ARRAY(t->arena, bool, t->buffers.len + 1);
+  list_read(&t->tasks, read);
+  for (uint32_t i = 0; i < t->tasks.len; i++) {
+    Task *k = t->tasks.at[i];
+    const TaskStage *s = k->kind == TASK_KERNEL && k->stages.len == 1 ? &k->stages.at[0] : NULL;
+    if (!s || s->sum->reducer != RED_NONE || s->buffer < 0 || read[s->buffer]) continue;
+    if (t->buffers.at[s->buffer].space != BUF_OUTPUT || reads_made_plainly(t, s)) continue;
+    Task *made = kernel_digits(t, k, true);
+    if (reads_made_plainly(t, &made->stages.at[0])) t->tasks.at[i] = made;
+  }
+}

@@ -408,6 +408,8 @@ FAMILIES = [
     Family("group norm", "dim N = 8, C = 64, S = 256\ninput X[n:N,c:C,s:S] : f32\n", {
         "groups": "m[n,g:8] = mean[d,s] X[n,(g d),s]\nv[n,g:8] = mean[d,s] (X[n,(g d),s] - m[n,g])^2\noutput Y[n,(g d:8),s] = (X[n,(g d),s] - m[n,g]) * rsqrt(v[n,g] + 0.00001)",
         "reshaped": "G[n,g:8,d:8,s] = X[n,8*g+d,s]\nm[n,g] = mean[d,s] G[n,g,d,s]\nv[n,g] = mean[d,s] (G[n,g,d,s] - m[n,g])^2\nZ[n,g,d,s] = (G[n,g,d,s] - m[n,g]) / sqrt(v[n,g] + 0.00001)\noutput Y[n,c:C,s] = Z[n,c//8,c%8,s]",
+        "reshaped, by the inverse": "G[n,g:8,d:8,s] = X[n,8*g+d,s]\nm[n,g] = mean[d,s] G[n,g,d,s]\nv[n,g] = mean[d,s] (G[n,g,d,s] - m[n,g])^2\nZ[n,g,d,s] = (G[n,g,d,s] - m[n,g]) * rsqrt(v[n,g] + 0.00001)\noutput Y[n,c:C,s] = Z[n,c//8,c%8,s]",
+        "groups, divided": "m[n,g:8] = mean[d,s] X[n,(g d),s]\nv[n,g:8] = mean[d,s] (X[n,(g d),s] - m[n,g])^2\noutput Y[n,(g d:8),s] = (X[n,(g d),s] - m[n,g]) / sqrt(v[n,g] + 0.00001)",
         "quotients": "m[n,g:8] = mean[d:8,s] X[n,8*g+d,s]\nv[n,g:8] = mean[d:8,s] (X[n,8*g+d,s] - m[n,g])^2\noutput Y[n,c,s] = (X[n,c,s] - m[n,c//8]) * rsqrt(v[n,c//8] + 0.00001)",
         "one row a group": "F[n,g:8,(d s)] = X[n,(g d),s]\nm[n,g] = mean[p] F[n,g,p]\nv[n,g] = mean[p] (F[n,g,p] - m[n,g])^2\noutput Y[n,(g d:8),s] = (X[n,(g d),s] - m[n,g]) * rsqrt(v[n,g] + 0.00001)",
     }),

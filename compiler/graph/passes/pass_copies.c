@@ -7,7 +7,12 @@
  * tensor it copies, so it is removed only if both have the same domain.
  *
  * A vertex that lists the neighbours of each point, P[i,k] = X[i+k-1] ?? 0, is also a copy, and several times as
- * large as the tensor. Its readers read that tensor, under the same condition, and may have loops for windows. */
+ * large as the tensor. Its readers read that tensor, under the same condition, and may have loops for windows.
+ *
+ * So is a view, which has each of its labels in one index, and the last one in the last: G[n,g,d,s] = X[n,8*g+d,s], a
+ * slice of rows, or matrices in another order. Its readers read that tensor, wherever they read the view (graph_views).
+ * A view that several reductions read, of which none needs another's result, stays: with it they share a kernel, and
+ * read the tensor once. */
 #include "contract/contract.h"
 
 enum { GROWTH = 2 };         /* a list of neighbours has at least so many times the elements of the tensor */
@@ -16,8 +21,10 @@ typedef struct Copies {
   Rebuild b;
   bool *shown, *given;       /* by old id: something other than an equation uses it; a C function takes or makes it */
   const EinNode **first;     /* by old id of a removed copy: the tensor that replaces it, which stays */
-  bool *window;              /* by old id: a list of neighbours that goes; */
-  bool some;                 /*   there is one */
+  bool views;                /* views go, not lists of neighbours */
+  bool *window;              /* by old id: a list of neighbours, or a view, that goes; */
+  bool some;                 /*   there is one; */
+  const EinNode **last;      /*   and the last reduction that reads it */
 } Copies;
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -78,15 +85,34 @@ static const Expr *neighbour(const EinSum *s) {
   return around ? e : NULL;
 }
 
+/* Whether n reads a tensor with each label once, forwards, and along its last label without a step. */
+static bool is_view(const EinNode *n) {
+  const Expr *e = n->sum->body;
+  uint64_t seen = 0;
+  int64_t step;
+  if (e->kind != EX_READ || !e->n || !n->sum->n_out) return false;
+  for (uint32_t k = 0; k < e->n; k++) {
+    uint64_t labels = e->arg[k]->labels;
+    if (!is_affine(e->arg[k]) || labels & seen) return false;
+    for (uint32_t l = 0; l < n->sum->n_out; l++)
+      if (labels >> l & 1 && (!expr_slope(e->arg[k], l, &step) || step < 1)) return false;
+    seen |= labels;
+  }
+  uint32_t last = n->sum->n_out - 1;
+  return expr_has_label(e->arg[e->n - 1], last) && expr_slope(e->arg[e->n - 1], last, &step) && step == 1;
+}
+
 static bool is_list(const Copies *c, const EinNode *n) {
   const EinSum *s = n->kind == EIN_VERTEX ? n->sum : NULL;
   bool map = s && !s->by && !s->domain && s->reducer == RED_NONE && s->n_slot == 1 && s->n_out < 63;
-  if (!map || n->rank != s->n_out || n->dtype != s->body->dtype || c->shown[n->id] || !neighbour(s)) return false;
+  if (!map || n->rank != s->n_out || n->dtype != s->body->dtype || c->shown[n->id]) return false;
   const EinNode *of = n->input[0];
+  if (is_partial(of) || c->window[of->id]) return false;
+  if (c->views) return is_view(n);
+  if (!neighbour(s)) return false;
   double elements = 1;
   for (uint32_t k = 0; k < of->rank; k++) elements *= extent_guess(of->dim[k]);
-  bool grown = labels_points(n, labels_below(s->n_out)) >= (double)GROWTH * elements;
-  return grown && !is_partial(of) && !c->window[of->id];
+  return labels_points(n, labels_below(s->n_out)) >= (double)GROWTH * elements;
 }
 
 /* Whether the read is at whole labels, or at points, of n. */
@@ -106,6 +132,29 @@ static void lists_find(Copies *c, const EinRegion *r) {
   }
 }
 
+/* Whether the vertex needs the result of `first`, of its region. */
+static bool needs(const Copies *c, const EinNode *n, const EinNode *first) {
+  Map seen = map_new(c->b.arena);
+  VEC(const EinNode *) todo = {0};
+  vec_push(c->b.arena, todo, n);
+  while (todo.len) {
+    const EinNode *at = todo.at[--todo.len];
+    if (at == first) return true;
+    if (at->kind != EIN_VERTEX || at->id < first->id || map_find(&seen, at)) continue;
+    map_put(&seen, at, (void *)(uintptr_t)at);
+    for (uint32_t k = 0; k < at->sum->n_slot; k++) vec_push(c->b.arena, todo, at->input[k]);
+  }
+  return false;
+}
+
+/* Whether the reduction n may read the tensor of view `of`. */
+static bool reads_alone(Copies *c, const EinNode *n, const EinNode *of) {
+  const EinNode **last = &c->last[of->id];
+  bool alone = !*last || n->sum->reducer == RED_NONE || needs(c, n, *last);
+  if (n->sum->reducer != RED_NONE) *last = n;
+  return alone;
+}
+
 /* Lists that are read in another region, or in another way, stay. */
 static void lists_stay(Copies *c, const EinRegion *r) {
   vec_each_of(const EinNode, n, r->nodes) {
@@ -116,7 +165,9 @@ static void lists_stay(Copies *c, const EinRegion *r) {
     expr_slot_reads(c->b.arena, COUNT(top), top, read);
     for (uint32_t k = 0; k < s->n_slot; k++) {
       const EinNode *of = n->input[k];
-      if (c->window[of->id] && (of->region != r || !reads_plainly(n, read[k], of))) c->window[of->id] = false;
+      if (!c->window[of->id]) continue;
+      bool fits = c->views ? reads_alone(c, n, of) : reads_plainly(n, read[k], of);
+      c->window[of->id] = of->region == r && fits;
     }
   }
 }
@@ -158,14 +209,14 @@ static bool reads_list(const Copies *c, const EinNode *n) {
 static bool stays(void *env, const EinNode *n) {
   Copies *c = env;
   if (!c->window[n->id]) return true;
-  rebuild_note(&c->b, "lists of neighbours read through", n->place);
+  rebuild_note(&c->b, c->views ? "views read through" : "lists of neighbours read through", n->place);
   c->some = true;
   return false;
 }
 
 static EinNode *read_through(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Copies *c = env;
-  const EinNode *of = copied(n);
+  const EinNode *of = c->views ? NULL : copied(n);
   if (reads_list(c, n)) return read_listed(c, r, n);
   if (of && c->first[of->id]) of = c->first[of->id];
   if (!of || !may_go(c, n, of)) return rebuild_copy(b, r, n);
@@ -176,13 +227,16 @@ static EinNode *read_through(void *env, Rebuild *b, EinRegion *r, const EinNode 
   return to;
 }
 
-EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes) {
+static EinGraph *copies(Arena *a, const EinGraph *g, PassNotes *notes, bool views) {
   static const RebuildRules rules = {.keep = stays, .vertex = read_through};
-  Copies c = {.b = {.arena = a, .old = g, .pass = "copies", .notes = notes}, .shown = nodes_shown(a, g),
-      .given = nodes_given(a, g), .first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1),
-      .window = NEW_ARRAY(a, bool, g->n_nodes + 1)};
+  Copies c = {.b = {.arena = a, .old = g, .pass = views ? "views" : "copies", .notes = notes},
+      .shown = nodes_shown(a, g), .given = nodes_given(a, g), .first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1), .views = views,
+      .window = NEW_ARRAY(a, bool, g->n_nodes + 1), .last = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1)};
   lists_find(&c, g->top);
   lists_stay(&c, g->top);
   EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
   return c.some ? graph_simplify(a, made, notes) : made;
 }
+
+EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes) { return copies(a, g, notes, false); }
+EinGraph *graph_views(Arena *a, const EinGraph *g, PassNotes *notes) { return copies(a, g, notes, true); }

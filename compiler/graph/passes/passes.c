@@ -20,6 +20,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"narrow", graph_narrow, false},
     {"flat", graph_flat, false},
     {"copies", graph_copies, false},
+    {"views", graph_views, true},
     {"common", graph_common, false},
     {"places", graph_places, false},
     {"nested", graph_nested, false},

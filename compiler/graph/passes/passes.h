@@ -52,6 +52,8 @@ EinGraph *graph_flat(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has the readers of a vertex that copies another tensor, or lists the neighbours of its points, read that tensor, if
  * only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Has readers of a view of a tensor, such as a label taken apart, read that tensor. */
+EinGraph *graph_views(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes the least place of a maximum or minimum an argmax or argmin. */
 EinGraph *graph_places(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes a reduction of a reduction by the same reducer one. */
@@ -108,7 +110,7 @@ typedef struct PassInfo {
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
   bool one_site;             /* it is left out for many sites, whose blocks would be read in other cuts */
 } PassInfo;
-enum { GRAPH_PASSES = 24 };
+enum { GRAPH_PASSES = 25 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

@@ -309,4 +309,17 @@ for at in '-D J=999 -D C=0' '-D J=0 -D C=3' '-D J=60 -D C=19' '-D J=169 -D C=39'
   diff -r wanted got >diffs || wrong "zeros $at: $(head -3 diffs)"
   rm -r wanted got
 done
+
+# A border in steps is compared without quotients, which lanes would make for each element: forwards, backwards, of other dtypes, and
+# where the border is farther than the tensor goes.
+for at in 'f32 3 -5' 'f32 -4 1' 'f64 4 -4' 'i32 4 900'; do
+  set -- $at
+  cat >stepped.ein <<END
+input X[n:4,c:16,x:130], F[o:16,c:16,r:3] : $1
+output Y[n,o,x:130] = sum[c,r where 0 <= x+$2*r+$3 and x+$2*r+$3 < 130] X[n,c,x+$2*r+$3] * F[o,c,r]
+END
+  want 0 "$EIN" build stepped.ein --stop=loop
+  ! grep 'lanes\[.*= select' out | grep -q '//' || wrong "quotients in lanes: $at"
+  want 0 "$EIN" verify stepped.ein --flags="-O1 -march=native"
+done
 finish

@@ -11,7 +11,10 @@
 #include "expr/prove/let_through.h"
 #include "panels.h"
 
-enum { KEPT_LEAST = 4 };     /* a predicate that leaves fewer than one in so many points is better kept out of loops */
+enum {
+  KEPT_LEAST = 4,            /* a predicate that leaves fewer than one in so many points is better kept out of loops */
+  FACTOR_MOST = 1 << 20      /* of a quotient that is compared by products */
+};
 
 static bool is_zero(const Expr *e) {
   return (e->kind == EX_INT && e->i == 0) || (e->kind == EX_REAL && e->f == 0 && !signbit(e->f));
@@ -49,6 +52,22 @@ bool pack_leaves_most(Sched *s, const StagePlan *p) {
   return boxes_points(p->n_label, zero, p->size, 1, when, &budget) * (double)KEPT_LEAST >= points;
 }
 
+/* A comparison of a quotient without the division, which lanes would make for each element: (7 - x) // 4 <= r is
+ * 7 - x <= 4 * r + 3. Factors are small beside the greatest integer, and so are labels. */
+static const Expr *op_undivided(void *env, Exprs *x, const Expr *e) {
+  bool less = is_op(e, OP_LT) || is_op(e, OP_LE), more = is_op(e, OP_GT) || is_op(e, OP_GE);
+  (void)env;
+  if (!less && !more) return e;
+  const Expr *low = e->arg[more], *high = e->arg[less];
+  bool left = is_op(low, OP_IDIV), strict = is_op(e, OP_LT) || is_op(e, OP_GT);
+  const Expr *q = left ? low : high, *b = left ? high : low;
+  if (!is_op(q, OP_IDIV) || q->dtype != DT_I64 || q->arg[1]->kind != EX_INT) return e;
+  if (q->arg[1]->i < 1 || q->arg[1]->i > FACTOR_MOST) return e;
+  int64_t c = q->arg[1]->i, more_by = left ? (strict ? -1 : c - 1) : (strict ? c : 0);
+  const Expr *end = expr_op2(x, OP_ADD, expr_op2(x, OP_MUL, q->arg[1], b), expr_int(x, DT_I64, more_by));
+  return left ? expr_op2(x, OP_LE, q->arg[0], end) : expr_op2(x, OP_LE, end, q->arg[0]);
+}
+
 /* A border, as of a convolution, is such a predicate. */
 const EinSum *pack_guarded(Sched *s, const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
@@ -58,6 +77,7 @@ const EinSum *pack_guarded(Sched *s, const StagePlan *p) {
   if (is_op(e, OP_SELECT) && is_zero(e->arg[2])) when = expr_and(s->x, when, e->arg[0]), e = e->arg[1];
   if (!is_op(e, OP_MUL) || !pack_leaves_most(s, p)) return NULL;
   EinSum *made = arena_copy(s->arena, sum, sizeof *sum);
+  when = expr_map_ops(s->x, when, op_undivided, NULL);
   made->where = NULL;
   made->body = expr_select(s->x, when, e, reducer_identity(s->x, sum));
   return made;

@@ -51,6 +51,26 @@ for size in 3 70; do
   want 0 "$EIN" verify batch.ein -D M=21 -D N=35 -D K=$size -D L=3 --flags="-O1 -march=native"
 done
 
+# No label is contiguous in all that has it. Lanes run along one all the same, which guesses choose.
+cat >apart.ein <<'EIN'
+dim A, B, C, D, E, F
+input X[f:F,a:A,d:D,e:E], Z[b:B,c:C,f:F,e:E,d:D] : f32
+output Y[b,c,a,f] = sum[d,e] X[f,a,d,e] * Z[b,c,f,e,d]
+EIN
+cat >apart_too.ein <<'EIN'
+dim A, B, C, D, E, F
+input X[f:F,a:A,e:E,d:D], Z[b:B,c:C,f:F,d:D,e:E] : f64
+output Y[c,b,a,f] = max[e,d] (X[f,a,e,d] + Z[b,c,f,d,e])
+EIN
+for p in apart apart_too; do
+  want 0 "$EIN" build $p.ein --stop=loop
+  shows 'in lanes'
+  for sizes in '1 1 1 1 1 1' '0 2 3 4 5 6' '40 3 5 2 7 9' '3 40 2 9 1 17' '17 9 33 3 5 2'; do
+    set -- $sizes
+    want 0 "$EIN" verify $p.ein -D A=$1 -D B=$2 -D C=$3 -D D=$4 -D E=$5 -D F=$6 --flags="-O1 -march=native"
+  done
+done
+
 # A transpose that may be large prefetches its next tile where it is.
 cat >transpose.ein <<'EIN'
 dim I, J

@@ -322,28 +322,30 @@ static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v, bool 
   return pack_guard_fits(t) ? t : NULL;
 }
 
-/* Whether costs can be compared: extents are known, and neither predicates nor a kernel's blocks of rows determine the
- * loops. */
-static bool is_counted(const Sched *s, const StagePlan *p) {
+/* Whether costs can be compared: neither predicates nor a kernel's blocks of rows determine the loops, and extents are
+ * known. alone: if not, guesses may choose, because there are no lanes otherwise. */
+static bool is_counted(const Sched *s, const StagePlan *p, bool alone) {
   const EinSum *sum = p->stage->sum;
   for (uint32_t l = 0; l < p->n_label; l++)
-    if (!p->exact[l] || !p->size[l]) return false;
+    if ((!p->exact[l] && !alone) || !p->size[l]) return false;
   return !sum->where && !sum->domain && !s->rows.block && !s->rows.together;
 }
 
 /* Whether lanes may run along any label: those of a kernel that continues from a kept value run along the usual one. */
-static bool is_free(const Sched *s, const StagePlan *p) { return is_counted(s, p) && !s->follow.goes_on; }
+static bool is_free(const Sched *s, const StagePlan *p, bool alone) {
+  return is_counted(s, p, alone) && !s->follow.goes_on;
+}
 
 /* The panels for any machine: whether there are panels, and the order of their sums, is the same everywhere. */
 static Panel *for_any(Sched *s, const StagePlan *p, Env *e) {
   int64_t usual = pack_lanes_label(p);
   Panel *t = panel_along(s, p, e, usual, false), *best = t && pays(t) ? t : NULL;
-  if (!is_counted(s, p) || (t && t->guard)) return best;
+  bool lanes = lanes_in_place(p) != NOWHERE, in_place = lanes && !best, alone = !lanes && !best;
+  if (!is_counted(s, p, alone) || (t && t->guard)) return best;
   /* In place is then as good for few rows or points. */
-  bool lanes = lanes_in_place(p) != NOWHERE, in_place = lanes && !best;
   double least = (best ? panels_cost(t) : unpacked_cost(s, p) + tiles_stored(s, p, lanes_in_place(p))) * GAIN;
   if (t && !best && !lanes && panels_cost(t) < least) least = panels_cost(t), best = t;
-  for (uint32_t k = 0; k < p->n_order && is_free(s, p); k++) {
+  for (uint32_t k = 0; k < p->n_order && is_free(s, p, alone); k++) {
     Panel *x = (int64_t)p->order[k] == usual ? NULL : panel_along(s, p, e, p->order[k], false);
     if (!x || x->guard || (lanes && is_small(x, 8))) continue;
     double cost = panels_cost(x) + (in_place ? far_cost(x) : 0);
@@ -397,7 +399,8 @@ static Panel *for_this(Panel *t) {
   Panel *best = pack_fits(t) && (target->wide || target->vector_bytes) ? fitted_along(t, t->v.tile) : NULL;
   if (!best) best = t;
   double least = panels_cost(best) * GAIN;
-  for (uint32_t k = 0; k < p->n_order && best->fitted && target->vector_bytes && is_free(t->s, p) && !t->guard; k++) {
+  bool any = best->fitted && target->vector_bytes && is_free(t->s, p, false) && !t->guard;
+  for (uint32_t k = 0; k < p->n_order && any; k++) {
     Panel *x = p->order[k] == t->v.tile ? NULL : fitted_along(t, p->order[k]);
     if (x && panels_cost(x) < least) least = panels_cost(x), best = x;
   }

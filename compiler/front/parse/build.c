@@ -276,6 +276,42 @@ static Ast *build_size(Parse *p, Ast *e) {
   return e;
 }
 
+static const char *bare_label(const AstItem *i) {
+  return i->kind == ITEM_EXPR && i->e->kind == AST_NAME ? i->e->name.s->s : NULL;
+}
+
+/* A letter that none of the labels is, and that was not taken before. */
+static char letter_free(const AstItems *v, char letter) {
+  for (uint32_t i = 0; i < v->len; i++) {
+    const char *label = bare_label(&v->at[i]);
+    if (label && label[0] == letter && !label[1]) return letter_free(v, (char)(letter + 1));
+  }
+  return letter;
+}
+
+/* An element of a tensor is read from the gradient by the whole of it. */
+static void check_by(Parse *p, const Ast *by) {
+  const AstItem *first = NULL;
+  for (uint32_t i = 0; i < by->items.len && !first; i++)
+    if (by->items.at[i].kind == ITEM_EXPR && !bare_label(&by->items.at[i])) first = &by->items.at[i];
+  if (!first || p->stmt.patched || by->items.len > 8) { /* no letters for more */
+    check_labels(p, &by->items, "`grad`");
+    return;
+  }
+  Diag *g = diag_add(p->diags, D_E020, first->span, "`%s` is not a label, which is what `grad` takes here",
+                     quoted(p, first->span, 40));
+  Buf labels = buf_new(p->arena), at = buf_new(p->arena);
+  char letter = 'h';
+  for (uint32_t i = 0; i < by->items.len; i++) {
+    const char *label = bare_label(&by->items.at[i]);
+    if (!label) letter = letter_free(&by->items, (char)(letter + 1));
+    buf_printf(&labels, "%s%s", i ? "," : "", label ? label : (const char[]){letter, 0});
+    buf_printf(&at, "%s%s", i ? "," : "", quoted(p, by->items.at[i].span, 40));
+  }
+  diag_hint(p->diags, g, "take it by all of %s, and read the element of it: `g[%s] = grad(loss, %s[%s])`, then `g[%s]`",
+            by->name.s->s, labels.s, by->name.s->s, labels.s, at.s);
+}
+
 static Ast *build_grad(Parse *p, Ast *e) {
   const Ast *by = e->args.len == 2 ? e->args.at[1] : NULL;
   if (!by || (by->kind != AST_INDEX && by->kind != AST_NAME)) {
@@ -283,7 +319,7 @@ static Ast *build_grad(Parse *p, Ast *e) {
              "grad(loss, W[d,h])");
     return e;
   }
-  check_labels(p, &by->items, "`grad`");
+  check_by(p, by);
   e->kind = AST_GRAD;
   e->a = e->args.at[0];
   e->name = by->name;

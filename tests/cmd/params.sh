@@ -51,6 +51,24 @@ want 0 "$EIN" run net.ein --params model wq=ones -o all=read.safetensors
 cmp -s given.safetensors read.safetensors && wrong "wq=ones does not win"
 want 0 "$EIN" verify net.ein --params model
 
+# Shards without an index: all of them, or none that a number of tensors is taken from.
+cp -r model shards && rm shards/*.json
+want 0 "$EIN" run net.ein --params shards -o all=read.safetensors
+cmp -s given.safetensors read.safetensors || wrong "shards without an index: not the tensors of the index"
+rm shards/model-00002-of-00002.safetensors
+cat >layers.ein <<'END'
+dim L, H, A = 3, D
+param wq[l:L,h:H,a:A,d:D] : bf16 from "model.layers.{l}.self_attn.q_proj.weight"[(h a), d]
+output s[l] = sum[h,a,d] f32(wq[l,h,a,d])
+END
+for path in shards shards/model-00001-of-00002.safetensors; do
+  for command in run params; do
+    want 1 "$EIN" $command layers.ein --params $path
+    says "--params $path: it lacks the shard shards/model-00002-of-00002.safetensors, so how many tensors"
+  done
+  want 0 "$EIN" run layers.ein --params $path -D L=1
+done
+
 # on ranks each reads its own blocks, cut within a stored axis too
 if command -v mpirun >/dev/null && "$EIN" doctor | grep -q '^mpirun ein run *[^n]'; then
   mpi_ready

@@ -157,7 +157,8 @@ Leave cmd_params(Session *s, Args *a) {
   rows_declare(s, &j, &c, &rows);
   Bound **all = NEW_ARRAY(s->arena, Bound *, rows.len + 1);
   for (uint32_t i = 0; i < rows.len; i++) all[i] = rows.at[i].bound;
-  bound_sizes(s, &j, all, rows.len);
+  l = bound_sizes(s, &j, all, rows.len);
+  if (l) return l;
   for (uint32_t i = 0; i < rows.len; i++) {
     row_find(s, &j, &rows.at[i]);
     if (rows.at[i].state > PARAM_BOUND) l = LEAVE_PROGRAM;

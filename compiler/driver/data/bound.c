@@ -110,15 +110,23 @@ static uint32_t axis_end(const Bound *b, uint32_t from) {
   return from;
 }
 
+static Leave shard_is_lacking(Session *s, const Bound *b) {
+  return fail(s, LEAVE_PROGRAM,
+      "--params %s: it lacks the shard %s, so how many tensors %s there are is not known; give all shards, or an index",
+      b->from->path, b->from->lacks, b->how->text->s);
+}
+
 /* Binds the sizes of one param. */
-static void sizes_bind(Session *s, Job *j, const Bound *b) {
+static Leave sizes_bind(Session *s, Job *j, const Bound *b) {
   int64_t *shape = NEW_ARRAY(s->arena, int64_t, 2 * b->rank + 2), *known = NEW_ARRAY(s->arena, int64_t, b->rank + 1);
   const char **what = NEW_ARRAY(s->arena, const char *, b->rank + 1);
   const Stored *some;
   for (uint32_t k = 0; k < b->rank; k++) shape[k] = -1;
   sizes_of_names(b, shape, &some);
-  if (!some) return;
+  if (!some) return LEAVE_OK;
   program_sizes(&s->front, j->program, b->param, &j->dims, known);
+  for (uint32_t k = 0; k < b->rank; k++)
+    if (shape[k] >= 0 && known[k] < 0 && b->from->lacks) return shard_is_lacking(s, b);
   for (uint32_t k = 0; k < b->rank; k++)
     what[k] = shape[k] < 0 ? arena_printf(s->arena, "the shape of %s in %s", shown(s->arena, some->name->s), some->file)
                            : arena_printf(s->arena, "the number of tensors %s in %s", b->how->text->s, b->from->path);
@@ -128,14 +136,17 @@ static void sizes_bind(Session *s, Job *j, const Bound *b) {
     size_of_axis(b, from, to, some->at.shape[stored], known, shape);
   }
   program_bind_some(&s->front, j->program, b->param, shape, what, &j->dims);
+  return LEAVE_OK;
 }
 
-void bound_sizes(Session *s, Job *j, Bound *const *b, uint32_t n) {
+Leave bound_sizes(Session *s, Job *j, Bound *const *b, uint32_t n) {
+  Leave l = LEAVE_OK;
   uint32_t before;
   do {
     before = j->dims.len;
-    for (uint32_t i = 0; i < n; i++) sizes_bind(s, j, b[i]);
-  } while (j->dims.len > before);
+    for (uint32_t i = 0; i < n && !l; i++) l = sizes_bind(s, j, b[i]);
+  } while (!l && j->dims.len > before);
+  return l;
 }
 
 const char *bound_source(Arena *a, const Bound *b) {

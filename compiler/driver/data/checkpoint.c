@@ -118,27 +118,61 @@ static Words files_ending(Session *s, const char *folder, const Words *all, cons
   return w;
 }
 
+/* Of "model-00002-of-00003.safetensors": 3, and where the first number begins; 0: the file is not a shard. */
+static int64_t shards_of(const char *file, const char **number) {
+  const char *at = file + strlen(file) - strlen(".safetensors"), *of;
+  int64_t n;
+  for (of = at; of > file && of[-1] >= '0' && of[-1] <= '9';) of--;
+  if (!int64_read(of, (size_t)(at - of), &n) || of - file < 4 || strncmp(of - 4, "-of-", 4) != 0) return 0;
+  for (at = of - 4; at > file && at[-1] >= '0' && at[-1] <= '9';) at--;
+  *number = at;
+  return at < of - 4 && at > file && at[-1] == '-' ? n : 0;
+}
+
+/* The first shard that belongs to one of these files and is none of them; NULL: there is none. */
+static const char *shard_lacking(Session *s, const Words *file) {
+  Map there = map_new(s->arena);
+  const char *number;
+  for (uint32_t i = 0; i < file->len; i++)
+    map_put(&there, str_from(s->strings, file->at[i]), (void *)(uintptr_t)file->at[i]);
+  for (uint32_t i = 0; i < file->len; i++) {
+    int64_t n = shards_of(file->at[i], &number);
+    for (int64_t k = 1; k <= n; k++) {
+      const char *other = arena_printf(s->arena, "%.*s%0*lld%s", (int)(number - file->at[i]), file->at[i],
+          (int)(strstr(number, "-of-") - number), (long long)k, strstr(number, "-of-"));
+      if (!map_find(&there, str_from(s->strings, other))) return other;
+    }
+  }
+  return NULL;
+}
+
+static Leave files_list(Session *s, Checkpoint *c, const Words *file) {
+  Leave l = LEAVE_OK;
+  for (uint32_t i = 0; i < file->len && !l; i++) l = file_list(s, c, file->at[i], NULL);
+  if (!l && file->len && ein_ends_in(file->at[0], ".safetensors")) c->lacks = shard_lacking(s, file);
+  return l;
+}
+
 static Leave folder_open(Session *s, Checkpoint *c) {
   Words all = folder_files(s->arena, c->path);
   Words index = files_ending(s, c->path, &all, ".safetensors.index.json"),
         file = files_ending(s, c->path, &all, ".safetensors");
-  Leave l = LEAVE_OK;
   if (index.len > 1)
     return fail(s, LEAVE_USAGE, "--params %s: it has several indices, as %s and %s; name one of them", c->path,
         index.at[0], index.at[1]);
   if (index.len) return index_open(s, c, index.at[0]);
   if (!file.len) file = files_ending(s, c->path, &all, ".npz");
   if (!file.len) return fail(s, LEAVE_USAGE, "--params %s: this folder has no .safetensors or .npz file", c->path);
-  for (uint32_t i = 0; i < file.len && !l; i++) l = file_list(s, c, file.at[i], NULL);
-  return l;
+  return files_list(s, c, &file);
 }
 
 Leave checkpoint_open(Session *s, const char *path, Checkpoint *out) {
   struct stat st;
+  const Words one = {.at = &path, .len = 1};
   *out = (Checkpoint){.path = path, .by_name = map_new(s->arena)};
   if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return folder_open(s, out);
   if (ein_ends_in(path, ".index.json")) return index_open(s, out, path);
-  if (ein_ends_in(path, ".safetensors") || ein_ends_in(path, ".npz")) return file_list(s, out, path, NULL);
+  if (ein_ends_in(path, ".safetensors") || ein_ends_in(path, ".npz")) return files_list(s, out, &one);
   return fail(s, LEAVE_USAGE,
       "--params wants a .safetensors or .npz file, a .safetensors.index.json, or a folder with them, not %s", path);
 }

@@ -17,6 +17,7 @@ typedef struct Checkpoint {
   const char *path;          /* as the user gave it */
   VEC(Stored *) all;         /* in the order of the files, within a file by place */
   Map by_name;
+  const char *lacks;         /* without an index: a shard that is not among its files; NULL: none */
 } Checkpoint;
 
 /* A .safetensors or .npz file, a .safetensors.index.json, or a folder with one of these or with several .safetensors.
@@ -42,8 +43,9 @@ Stored *bound_claim(const Bound *b, bool use);  /* the first tensor with a name 
 bool bound_counts(const Bound *b, uint32_t axis); /* the name counts this axis, so no stored tensor has it */
 bool bound_next(const Bound *b, const int64_t *shape, int64_t *at);  /* the next of these places; false: that was the
                                                                       * last */
-/* Binds each unbound dim of the program that the checkpoint's names and shapes determine. */
-void bound_sizes(Session *s, Job *j, Bound *const *b, uint32_t n);
+/* Binds each unbound dim of the program that the checkpoint's names and shapes determine. Fails if shards are missing
+ * whose names might say more. */
+Leave bound_sizes(Session *s, Job *j, Bound *const *b, uint32_t n);
 /* "[32 * 128, 4096]" */
 const char *stored_shape(Arena *a, const Stored *x);
 /* Finds all tensors for a param of that shape. Returns false and says why if one is missing or does not fit. */

@@ -189,7 +189,8 @@ static Leave params_sizes(Session *s, Job *j, const Givens *given) {
   int64_t first[EIN_MAX_AXES] = {0}, sizes[EIN_MAX_AXES];
   for (uint32_t i = 0; i < given->len; i++)
     if (given->at[i].bound) vec_push(s->arena, all, given->at[i].bound);
-  if (all.len && j->program) bound_sizes(s, j, all.at, all.len);
+  Leave l = all.len && j->program ? bound_sizes(s, j, all.at, all.len) : LEAVE_OK;
+  if (l) return l;
   vec_each(const Given, g, *given) {
     Buf why = buf_new(s->arena);
     bool none = false; /* of these */

@@ -110,7 +110,7 @@ static Leave one_repeat(Keeping *k, const EinGraph *g, const EinNode **repeat) {
 
 Leave keeping_new(Session *s, const Job *j, const Args *a, bool compiled, Keeping *out) {
   const EinNode *repeat = NULL;
-  *out = (Keeping){.s = s, .j = j, .fixed = arg_has(a, OPT_DETERMINISTIC), .began = -1};
+  *out = (Keeping){.s = s, .j = j, .fixed = arg_has(a, OPT_DETERMINISTIC), .compiled = compiled, .began = -1};
   Leave l = words_read(out, a);
   const char *word = out->to ? "--checkpoint" : "--resume";
   if (!l && !s->ranks && (arg_has(a, OPT_SITES) || job_of_sites(j)))

@@ -6,9 +6,10 @@
  * evaluator the values are those that the program declares. In compiled code they are the buffers that the repeat
  * changes and that live longer than a turn, because passes may have removed or added states.
  *
- * A checkpoint is turn-N.safetensors: these tensors by their names; `ein.turn`, the turns made; and `ein.repeat`,
- * which identifies the repeat; and `ein.checksum`, made of all of these (older ones have none). It gets this name once
- * it is complete and on disk; the last two are kept. If there are several processes, each writes its blocks to its own file, turn-N.rank-1-of-4.safetensors. Once all of these are on
+ * A checkpoint is turn-N.safetensors: these tensors by their names; `ein.turn`, the turns made; `ein.repeat`, which
+ * identifies the repeat; `ein.compiled`, 0 if the evaluator made them; and `ein.checksum`, made of all of these (older
+ * ones lack the last two). It gets this name once it is complete and on disk; the last two are kept. If there are
+ * several processes, each writes its blocks to its own file, turn-N.rank-1-of-4.safetensors. Once all of these are on
  * disk, the first process writes turn-N.safetensors, which has `ein.plan` instead of blocks: the number of processes,
  * and a hash of the plan. Only as many processes with the same plan can resume. With --deterministic any number of
  * processes with any plan can: the file then has `ein.deterministic`, and each block X has its position in
@@ -30,6 +31,7 @@ typedef struct Keeping {
   int64_t plan[3];           /* of several processes, once it has begun: how many, and a hash of the tasks' text; else
                               * 0 */
   bool fixed;                /* --deterministic: any number of processes can resume */
+  int64_t compiled;          /* 0: the evaluator runs it, whose sums have other bits */
   int64_t began;             /* the turn at which this run began; -1: not yet */
   Leave failed;              /* the result of a failure between two turns; LEAVE_OK: none */
   KeptTensors kept;          /* what is carried from turn to turn */

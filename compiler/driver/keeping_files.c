@@ -147,6 +147,7 @@ ein_status kept_write(const Keeping *k, int64_t turn, ein_error *error) {
   for (uint32_t i = 0; i < k->kept.len; i++) vec_push(a, *to, k->kept.at[i]);
   vec_push(a, all, numbers("ein.turn", &turn, 0, NULL));
   vec_push(a, all, numbers("ein.repeat", k->repeat, 1, &two));
+  vec_push(a, all, numbers("ein.compiled", &k->compiled, 0, NULL));
   if (k->s->ranks) vec_push(a, all, numbers("ein.plan", k->plan, 1, &three));
   if (k->fixed) vec_push(a, all, numbers("ein.deterministic", &one, 0, NULL));
   for (uint32_t i = 0; k->fixed && k->s->ranks && i < k->kept.len; i++) {
@@ -261,8 +262,22 @@ static ein_status plan_fits(const Keeping *k, const File *f, int64_t plan[3], bo
   if (plan[0] == k->plan[0])
     return ein_error_set(
         error, EIN_ERR_SHAPE, "%s is of a run by another plan: other options, or another ein, cut it so", f->path);
-  return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run by %s, and this is one by %s, which have other blocks",
+  return ein_error_set(error, EIN_ERR_SHAPE,
+      "%s is of a run by %s, and this is one by %s, which have other blocks; with --deterministic, from the first turn "
+      "on, any number can go on",
       f->path, processes(f->a, plan[0]), processes(f->a, k->plan[0]));
+}
+
+/* Requires the same target: the evaluator sums in another order than compiled code. Files of earlier versions do not
+ * have it. */
+static ein_status target_fits(const Keeping *k, const File *f, ein_error *error) {
+  int64_t compiled = k->compiled;
+  const ein_tensor to = {.data = &compiled, .dtype = EIN_I64};
+  ein_status status = tensor_find(f, "ein.compiled") ? tensor_take(f, "ein.compiled", &to, error) : EIN_OK;
+  if (status != EIN_OK || compiled == k->compiled) return status;
+  return ein_error_set(error, EIN_ERR_SHAPE,
+      "%s is of a run %s, and this is one %s: they have other bits", f->path,
+      compiled ? "of compiled code" : "with --target=eval", k->compiled ? "of compiled code" : "with --target=eval");
 }
 
 static ein_status tensors_take(const Keeping *k, const File *f, ein_error *error) {
@@ -382,6 +397,7 @@ static ein_status file_take(Keeping *k, const File *f, int64_t most, int64_t *tu
   int64_t plan[3] = {0, 0, 0};
   bool others = false;
   ein_status status = plan_fits(k, f, plan, &others, error);
+  if (status == EIN_OK) status = target_fits(k, f, error);
   if (status == EIN_OK && !k->s->ranks && !others) status = tensors_take(k, f, error);
   if (status == EIN_OK) status = tensor_take(f, "ein.turn", &made_to, error);
   if (status == EIN_OK) status = tensor_take(f, "ein.repeat", &repeat_to, error);

@@ -49,7 +49,7 @@ turn-000045.rank-1-of-2.safetensors" ] || wrong "there is $(names d-2)"
 
 # A different number of processes, or another plan, does not resume it.
 want 1 ranks 3 heat.ein --resume d-4
-once "d-4/turn-000040.safetensors is of a run by 4 processes, and this is one by 3 processes, which have other blocks"
+once "d-4/turn-000040.safetensors is of a run by 4 processes, and this is one by 3 processes, which have other blocks; with --deterministic, from the first turn on, any number can go on"
 want 1 "$EIN" run heat.ein --resume d-4
 says "d-4/turn-000040.safetensors is of a run by 4 processes, and this is one by one process, which have other blocks"
 want 0 "$EIN" run heat.ein --checkpoint one --every 20

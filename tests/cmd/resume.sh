@@ -61,6 +61,10 @@ for target in eval c; do
   cmp -s whole.safetensors again.safetensors || wrong "$target: a different result after the last turn"
 done
 [ "$target" = c ] || wrong "the loop over targets is over too soon"
+want 1 "$EIN" run train.ein --target=eval --resume d-c
+says "d-c/turn-000400.safetensors is of a run of compiled code, and this is one with --target=eval: they have other bits"
+want 1 "$EIN" run train.ein --target=c --resume d-eval
+says "turn-000400.safetensors is of a run with --target=eval, and this is one of compiled code"
 
 # Killed at any moment, and again.
 long="-D T=20000 --target=c -o all=killed.safetensors"
@@ -123,7 +127,8 @@ says "s/turn-000100.safetensors has no history, which this program's repeat take
 sed 's/0.005/0.006/' short.ein >other.ein
 want 1 "$EIN" run other.ein --resume s
 says "s/turn-000100.safetensors is of another program: its repeat has other equations than the one of other.ein"
-want 1 "$EIN" run other.ein --resume s --target=c
+want 0 "$EIN" run short.ein -D T=50 --checkpoint s-c --every 50 --target=c
+want 1 "$EIN" run other.ein --resume s-c --target=c
 says "its repeat has other equations"
 sed 's/^param/\n# moved, with another beginning\nparam/; s/0.1 \* normal/0.2 * normal/' short.ein >moved.ein
 want 0 "$EIN" run moved.ein --resume s

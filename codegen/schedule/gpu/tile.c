@@ -180,12 +180,21 @@ static int64_t parts_for(const Tiles *t) {
   return n > (double)PARTS_MOST || n * result * dtype_size(sum->acc) > cut_bytes ? !is_long : (int64_t)n;
 }
 
+/* How many neighbours a thread stores at once: none begins at a multiple of more than divide a row of the result. What
+ * it has of them beyond that it would store one by one, each time with gaps between it and the next thread's. Pairs are
+ * read from shared memory as fast as fours: half a warp's are in all of the banks. */
+static int64_t lane_pack(const Tiles *t, int64_t most) {
+  uint32_t last = t->lane.label[t->lane.n - 1];
+  return t->plan.exact[last] && t->plan.size[last] % most ? 2 : most;
+}
+
 static int64_t tile_choose(Tiles *t, const Launch *l) {
   TileShape *shape = &t->shape;
-  shape->row_pack = shape->lane_pack = dtype_size(t->st->sum->acc) > 4 ? 2 : 4;
+  shape->row_pack = dtype_size(t->st->sum->acc) > 4 ? 2 : 4;
   shape->brought = true;
   shape->beside = 2;
   if (!is_product(t, l)) return 0;
+  shape->lane_pack = lane_pack(t, shape->row_pack);
   shape->matrix = tiles_are_matrix(t);
   if (shape->matrix)
     shape->row_pack = 1, shape->lane_pack = 2, shape->part = t->st->sum->acc == DT_F32 ? 2 * TILE_DEEP : TILE_DEEP / 2;

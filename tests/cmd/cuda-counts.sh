@@ -78,6 +78,21 @@ moves size $((4 * (64 * 512 + 8 * 64) * 12 / 10)) 90
 moves total $((4 * (64 * 512 + 8 * 64) * 12 / 10)) 90
 moves best $((4 * (64 * 512 + 8 * 64) * 12 / 10)) 90
 
+# Short rows: a warp has several, one behind the other; what they become is written in the same launch.
+cat >short.ein <<'END'
+input X[n:96, k:12], Y[n:70, k:10], g[k:12] : f32
+input Z[b:6, n:32, k:24] : f64
+output brief[n,k] = softmax[k](X[n,k])
+output tens[n,k] = softmax[k](Y[n,k])
+output scaled[n,k] = layernorm[k](X[n,k], g[k], g[k], 0.001)
+output boxes[b,n,k] = Z[b,n,k] - max[k](Z[b,n,k])
+END
+counted short.ein
+moves brief $((4 * 2 * 96 * 12 * 12 / 10))
+moves tens $((4 * 2 * 70 * 10 * 12 / 10)) 83
+moves scaled $((4 * (2 * 96 * 12 + 2 * 96 * 12) * 12 / 10))
+moves boxes $((8 * 2 * 6 * 32 * 24 * 12 / 10))
+
 # Rows of a product's result that are no whole groups of 16 bytes are written in pairs, not in gaps; rows that are no whole sectors cost a part of one.
 cat >pairs.ein <<'END'
 input A[i:64, k:96], B[k:96, j:70] : f32

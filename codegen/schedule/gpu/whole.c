@@ -6,6 +6,7 @@
 #include "schedule/gpu/gpu.h"
 
 enum { LEAST = 32, USUAL = 256, MOST = 1024 }; /* threads of a row */
+enum { SHORT = 8 };                            /* points of the shortest row; rows below LEAST share a warp */
 enum { EACH = 16, FEW = 4 };                   /* a thread's points in registers: at most; before threads are added */
 /* Of a thread, for all such points; of all threads of a block; of a thread, for everything else. */
 enum { REGISTERS = 96, ALL = 65536, OTHER = 32 };
@@ -91,6 +92,29 @@ static bool stage_fits(Rows *r, uint32_t number) {
   return true;
 }
 
+/* Whether each row that a stage reads is one row's own, or that of all. */
+static bool rows_are_apart(const Rows *r, const TaskStage *st) {
+  StagePlan p = stage_plan(r->s, st);
+  for (uint32_t k = 0; row_labels(r, st) && k < st->sum->n_slot; k++) {
+    uint32_t far = 0, still = 0;
+    for (uint32_t i = 0; i < r->n_outer; i++)
+      far += plan_move(&p, k, i) == MOVE_FAR, still += plan_move(&p, k, i) == MOVE_NONE;
+    if (plan_move(&p, k, p.n_label - 1) == MOVE_UNIT && far < r->n_outer && still < r->n_outer) return false;
+  }
+  return true;
+}
+
+/* Whether threads along a row are better than one for each: rows are long, or a warp has several that lie one behind
+ * the other. */
+static bool rows_pay(const Rows *r) {
+  StagePlan p = stage_plan(r->s, r->along);
+  double size = 1;
+  for (uint32_t k = r->n_outer; k < p.n_label; k++) size *= (double)p.size[k];
+  for (uint32_t i = r->from; i < r->to && size < (double)LEAST; i++)
+    if (!rows_are_apart(r, &r->s->task->stages.at[i])) return false;
+  return size >= (double)SHORT;
+}
+
 /* Takes as many stages as fit; false if it does not pay: at least two must go along the row, one of them a reduction.
  */
 static bool stages_found(Rows *r) {
@@ -102,11 +126,7 @@ static bool stages_found(Rows *r) {
     n += row_labels(r, st) > 0;
     sums += is_sum(st);
   }
-  if (n < 2 || !sums) return false;
-  StagePlan p = stage_plan(r->s, r->along);
-  double size = 1;
-  for (uint32_t k = r->n_outer; k < p.n_label; k++) size *= (double)p.size[k];
-  return size >= (double)LEAST;
+  return n > 1 && sums && rows_pay(r);
 }
 
 /* ---- choices ---------------------------------------------------------------------------------------------- */
@@ -116,6 +136,7 @@ static Choice choose(const Expr *points, const Expr *rows) {
   Choice c = {.threads = USUAL, .rows = 1};
   if (points->kind != EX_INT) return c;
   for (c.threads = LEAST; c.threads < USUAL && c.threads * 2 * FEW <= points->i;) c.threads *= 2;
+  if (points->i < LEAST) c.threads = two_power(points->i);
   while (c.threads < MOST && c.threads * EACH < points->i) c.threads *= 2;
   c.each = (points->i + c.threads - 1) / c.threads;
   if (c.each > EACH) c.each = 0;
@@ -357,6 +378,7 @@ bool whole_launch(Sched *s, uint32_t from, uint32_t *to) {
   r.part = NEW_ARRAY(s->arena, uint32_t, n + 1), r.kept = NEW_ARRAY(s->arena, uint32_t, n + 1),
   r.read = NEW_ARRAY(s->arena, uint32_t *, n + 1);
   r.outer = NEW_ARRAY(s->arena, const Expr *, r.n_outer + 1);
+  if (r.choice.threads * r.choice.rows < LEAST) return false;
   choice_report(&r);
   reads_found(&r);
   places_found(&r);

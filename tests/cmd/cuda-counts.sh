@@ -171,6 +171,21 @@ counted bins.ein
 moves bins $(((12 * 8192 + 4 * 256 * 2) * 12 / 10))
 moves segments $(((4 * 4096 * 64 + 2 * 32 * 4096 + 4 * 100 * 64 * 11) * 12 / 10)) 85
 
+# The same with more outputs than a block has room for, or few points: what they choose comes once for each block.
+cat >seek.ein <<'END'
+input A[i:300] : i64 = (i * 37) % 200
+input B[i:500] : i64 = (i * i) % 5000
+input F[i:300, d:100] : f32
+input G[i:500, d:32] : f64
+output seek[s:200, d] = sum[i where A[i] == s] F[i,d]
+output most[s:5000, d] = max[i where B[i] == s] G[i,d]
+output places[s:200] = sum[i where A[i] == s] F[i,0]
+END
+counted seek.ein
+moves seek $(((8 * 20 * 300 + 4 * 300 * 100 + 4 * 200 * 100) * 12 / 10))
+moves most $(((8 * 313 * 500 + 8 * 500 * 32 + 8 * 5000 * 32) * 12 / 10))
+moves places $(((8 * 300 + 32 * 300 + 4 * 200) * 12 / 10)) 25
+
 # Points that predicates leave out are not read: bands around labels and data, remainders, rings; all of them are 1 MB.
 cat >narrow.ein <<'END'
 input y[t:512], z[t:512] : f32

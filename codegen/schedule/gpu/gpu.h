@@ -1,5 +1,5 @@
 /* codegen/schedule/gpu/gpu.h - internals of the schedules for a device: chains of stages along rows, and launches for
- * single stages in one of eight ways, tried in this order. Each schedules the stage and returns true, or changes
+ * single stages in one of nine ways, tried in this order. Each schedules the stage and returns true, or changes
  * nothing and returns false. */
 #ifndef EIN_GPU_H
 #define EIN_GPU_H
@@ -72,6 +72,9 @@ bool scan_launch(Sched *s, Launch *l);
 
 /* bins.c: sums over the points that select an output. */
 bool bins_launch(Sched *s, Launch *l);
+
+/* seek.c: the same with more outputs than bins have, or fewer points. */
+bool seek_launch(Sched *s, Launch *l);
 
 /* rows.c: a block for each point of a long sum along which memory is read in order. */
 bool rows_launch(Sched *s, Launch *l);

@@ -131,8 +131,8 @@ static void launch(Sched *s, uint32_t from, uint32_t to) {
   Launch l = {from, to, first, stage_plan(s, first), &e};
   Library b;
   bool library = library_product(s, &l, &b);
-  if (!scan_launch(s, &l) && !bins_launch(s, &l) && !tile_launch(s, &l) && !split_launch(s, &l) &&
-      !rows_launch(s, &l) && !transpose_launch(s, &l) && !wide_launch(s, &l))
+  if (!scan_launch(s, &l) && !bins_launch(s, &l) && !seek_launch(s, &l) && !tile_launch(s, &l) &&
+      !split_launch(s, &l) && !rows_launch(s, &l) && !transpose_launch(s, &l) && !wide_launch(s, &l))
     points_launch(s, &l);
   if (library) library_behind(&b);
   into(s, was);

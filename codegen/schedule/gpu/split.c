@@ -135,19 +135,12 @@ static uint32_t part_wide(Split *t, const RowsCut *cut) {
   Wide *w = &t->w;
   const Launch *l = t->l;
   const EinSum *sum = l->first->sum;
-  const Expr *dim = ex_int(s, w->each), **label = NEW_ARRAY(s->arena, const Expr *, l->plan.n_label + 1);
-  uint32_t acc = place_own(s, NULL, "acc", sum->acc, 1, &dim), v = var_new(s, NULL, "lane");
+  const Expr *dim = ex_int(s, w->each);
+  uint32_t acc = place_own(s, NULL, "acc", sum->acc, 1, &dim);
   LoopBody *was = s->body;
   var_add(s, acc, red_identity(s, sum));
   part_loops(s, l, ex_int(s, 0), 1, cut);
-  w->lane = var_read(s, v);
-  const Expr **loaded = wide_loaded(w, l->e);
-  into(s, &for_add(s, v, ex_int(s, 0), dim, 1, BIND_UNROLL)->body);
-  for (uint32_t k = 0; k < l->plan.n_label; k++) label[k] = l->e->label[k];
-  label[w->label] = ex_add(s, label[w->label], w->lane);
-  Env e = {.s = s, .stage = l->first, .label = label};
-  const Expr *value = let_read(s, "v", ex_shared(s, wide_value(&e, loaded)));
-  store_add(s, acc, 1, &w->lane, ex_shared(s, red_combine(s, sum, place_read(s, acc, 1, &w->lane), value)));
+  wide_take(w, acc);
   into(s, was);
   return acc;
 }

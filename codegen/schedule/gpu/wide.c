@@ -218,6 +218,24 @@ const Expr *wide_value(Env *e, const Expr **loaded) {
   return expr_map(e->s->x, e->stage->sum->body, leaf_at, e);
 }
 
+void wide_take(Wide *w, uint32_t acc) {
+  Sched *s = w->s;
+  const Launch *l = w->l;
+  const EinSum *sum = l->first->sum;
+  const Expr **label = NEW_ARRAY(s->arena, const Expr *, l->plan.n_label + 1);
+  uint32_t v = w->each > 1 ? var_new(s, NULL, "lane") : 0;
+  w->lane = w->each > 1 ? var_read(s, v) : ex_int(s, 0);
+  const Expr **loaded = wide_loaded(w, l->e);
+  LoopBody *was = s->body;
+  if (w->each > 1) into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, w->each), 1, BIND_UNROLL)->body);
+  for (uint32_t k = 0; k < l->plan.n_label; k++) label[k] = l->e->label[k];
+  label[w->label] = ex_add(s, label[w->label], w->lane);
+  Env e = {.s = s, .stage = l->first, .label = label};
+  const Expr *value = let_read(s, "v", ex_shared(s, wide_value(&e, loaded)));
+  store_add(s, acc, 1, &w->lane, ex_shared(s, red_combine(s, sum, place_read(s, acc, 1, &w->lane), value)));
+  into(s, was);
+}
+
 static Env env_of(const Wide *w, uint32_t stage, const Expr **label) {
   const TaskStage *st = &w->s->task->stages.at[stage];
   Env e = {.s = w->s, .stage = st, .label = label};

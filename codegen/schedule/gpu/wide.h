@@ -35,5 +35,7 @@ void wide_make(Wide *w);                   /* appends the statements */
  * current neighbour. */
 const Expr **wide_loaded(Wide *w, Env *first);
 const Expr *wide_value(Env *e, const Expr **loaded);
+/* Adds the current point of a sum, at each of the neighbours, to an array of as many. */
+void wide_take(Wide *w, uint32_t acc);
 
 #endif

@@ -110,7 +110,7 @@ typedef struct PassInfo {
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
   bool one_site;             /* it is left out for many sites, whose blocks would be read in other cuts */
 } PassInfo;
-enum { GRAPH_PASSES = 25 };
+enum { GRAPH_PASSES = 26 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

@@ -4,9 +4,10 @@
 Each seed gives a repeat whose next value is made by a chain of `if`s that compare labels with one another, with the
 turn and with numbers, as eliminations, factorisations and tables do. New values are made of the state at its own place,
 on the turn's row and column, at neighbours and mirrored. Some can be changed where they are, in some order of the
-parts, and others cannot. All values are integers, so each target (c, jit, or a number of sites) must give the
+parts, and others cannot. Every fourth state has one label more. All values are integers, so each target (c, jit, or a number of sites) must give the
 evaluator's outputs to the byte. A failure prints the program. Exits with 1 if any differ."""
 import random
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -69,8 +70,21 @@ class Maker:
         return [*lines, "}", "output U"]
 
 
+def batched(lines, at):
+    """The same with another label of U, and of what is read of it, first or last."""
+    size = {"U": "b:3", "m": "b:3", "c": "b:3", "S": "b:3"}
+
+    def more(found):
+        name, labels = found.groups()
+        new = size[name] if ":" in labels else "b"
+        return f"{name}[{new},{labels}]" if at == "first" else f"{name}[{labels},{new}]"
+
+    return [re.sub(r"\b([UmcS])\[([^\[\]]*(?:\[[^\]]*\][^\[\]]*)*)\]", more, line) for line in lines]
+
+
 def program(seed):
-    return Maker(seed).program()
+    lines = Maker(seed).program()
+    return batched(lines, "first" if seed % 8 == 3 else "last") if seed % 4 == 3 else lines
 
 
 if __name__ == "__main__":

@@ -466,6 +466,27 @@ static Merge merge_new(Sched *s, const Task *k) {
   return m;
 }
 
+typedef struct Elsewhere { const TaskStage *st; bool found; } Elsewhere;
+
+static const Expr *leaf_elsewhere(void *env, Exprs *x, const Expr *leaf) {
+  Elsewhere *k = env;
+  const TaskStage *st = k->st;
+  (void)x;
+  if (leaf->kind != EX_READ || st->slot[leaf->i].kept || (int64_t)st->slot[leaf->i].index != st->buffer) return leaf;
+  for (uint32_t d = 0; d < leaf->n; d++) k->found |= leaf->arg[d] != st->at[d];
+  return leaf;
+}
+
+/* Whether a stage reads other elements of what it stores to: the buffer has one view then, its own. */
+static bool reads_elsewhere(const Merge *m) {
+  Elsewhere k = {0};
+  for (uint32_t i = 0; i < m->k->stages.len; i++) {
+    k.st = stage_at(m, i);
+    sum_leaves(m->s->x, k.st->sum, leaf_elsewhere, &k);
+  }
+  return k.found;
+}
+
 static const Task *all_join(Merge *m) {
   for (bool any = true; any;) {
     any = false;
@@ -478,11 +499,12 @@ static const Task *all_join(Merge *m) {
 const Task *merge_task(Sched *s, const Task *k) {
   Merge m = merge_new(s, k);
   s->views.len = 0;
+  if (reads_elsewhere(&m)) return m.k;
   ones_drop(&m);
   return all_join(&m);
 }
 
 const Task *merge_more(Sched *s, const Task *k) {
   Merge m = merge_new(s, k);
-  return all_join(&m);
+  return reads_elsewhere(&m) ? m.k : all_join(&m);
 }

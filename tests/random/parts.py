@@ -41,7 +41,7 @@ class Maker:
     def read(self):
         r = self.r
         at = r.choice(["i,j", "i,t", "t,j", "t,t", "i,j", "i,t", "t,j", "j,i", "j,t", "t,i", "i-1,j", "i,j+1",
-                       "i+1,j-1", "N-1-i,j", "p[i],j", "i,t+1"])
+                       "i+1,j-1", "0,j", "i,N-1", "N-1,0", "0,0", "N-1-i,j", "p[i],j", "i,t+1"])
         return f"(U[{at}] ?? {r.randint(-3, 3)})"
 
     def value(self):

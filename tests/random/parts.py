@@ -4,8 +4,9 @@
 Each seed gives a repeat whose next value is made by a chain of `if`s that compare labels with one another, with the
 turn and with numbers, as eliminations, factorisations and tables do. New values are made of the state at its own place,
 on the turn's row and column, at neighbours and mirrored. Some can be changed where they are, in some order of the
-parts, and others cannot. Every fourth state has one label more. All values are integers, so each target (c, jit, or a number of sites) must give the
-evaluator's outputs to the byte. A failure prints the program. Exits with 1 if any differ."""
+parts, and others cannot. Every fourth state has one label more. All values are integers, so each target (c, jit, or a
+number of sites) must give the evaluator's outputs to the byte. A failure prints the program. Exits with 1 if any
+differ."""
 import random
 import re
 import sys

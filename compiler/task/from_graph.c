@@ -338,6 +338,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device) {
   task_logsumexp(m.t);
   task_terms(m.t);
   task_in_place(m.t);
+  task_coalesce(m.t);
   task_rotate(m.t);
   if (!device) task_results(m.t);
   task_digits_shown(m.t);

@@ -68,6 +68,8 @@ void task_logsumexp(TaskGraph *t);
 void task_terms(TaskGraph *t);
 /* Finds states whose next value can overwrite the old one (inplace.c). Before task_fuse. */
 void task_in_place(TaskGraph *t);
+/* Drops copies of a tensor to a state and back (coalesce.c). After task_in_place, on one site. */
+void task_coalesce(TaskGraph *t);
 /* Finds the slices of a state that its next value, a map, changes, each as its own stage (slice.c). Returns how many;
  * 0: all of it may change. No two slices store to the same place. small, by slice: it is a small part
  * of the state. */

@@ -171,17 +171,19 @@ static EinNode *node_again(Rebuild *b, EinRegion *r, const EinNode *n) {
   bug("rebuild: node %%%u has no kind", n->id);
 }
 
+void rebuild_node(Rebuild *b, EinRegion *r, const EinNode *n) {
+  EinNode *made = node_again(b, r, n);
+  if (n->kind != EIN_VERTEX) {
+    made->name = n->name;
+    made->place = n->place;
+  }
+  b->to[n->id] = made;
+}
+
 static void region_again(Rebuild *b, EinRegion *r, const EinRegion *old) {
   if (b->rules->enter) b->rules->enter(b->env, r);
-  vec_each_of(const EinNode, n, old->nodes) {
-    if (!wanted(b, n)) continue;
-    EinNode *made = node_again(b, r, n);
-    if (n->kind != EIN_VERTEX) {
-      made->name = n->name;
-      made->place = n->place;
-    }
-    b->to[n->id] = made;
-  }
+  vec_each_of(const EinNode, n, old->nodes)
+    if (wanted(b, n)) rebuild_node(b, r, n);
   if (b->rules->leave) b->rules->leave(b->env, r);
 }
 

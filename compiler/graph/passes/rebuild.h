@@ -36,6 +36,8 @@ struct Rebuild {
 /* Makes the new graph. The caller owns b, so that callbacks can reach it through env. */
 EinGraph *rebuild(Rebuild *b, Arena *a, const EinGraph *g, const RebuildRules *rules, void *env);
 EinNode *rebuild_copy(Rebuild *b, EinRegion *r, const EinNode *n);
+/* Makes the replacement of a node that was not kept, there. */
+void rebuild_node(Rebuild *b, EinRegion *r, const EinNode *n);
 /* The replacement of an old node, which must have been made. */
 EinNode *rebuild_to(const Rebuild *b, const EinNode *old);
 const Monoid *rebuild_monoid(Rebuild *b, const Monoid *m);

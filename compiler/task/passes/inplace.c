@@ -333,7 +333,8 @@ static bool try_state(InPlace *p) {
   const Tasks *body = &p->repeat->body;
   if (!k || p->repeat->stop == (int32_t)p->now) return false;
   TaskStage slice[SLICES_MOST], *s = &k->stages.at[0];
-  if (s->sum->by || s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return false;
+  if (s->sum->by || s->sum->domain || !stage_is_plain(s)) return false;
+  if (s->sum->reducer != RED_NONE && stage_reads(s, p->now)) return false;
   if (!buffers_alike(&p->t->buffers.at[p->now], &p->t->buffers.at[p->next])) return false;
   bool old = touched(p, body, position + 1, p->now), new = touched(p, body, position + 1, p->next);
   bool stopped = p->repeat->stop == (int32_t)p->next;

@@ -61,7 +61,7 @@ done_times 'sum.j. A|next Y' 0 shared.ein
 done_times 'sum.j. A|next Y' 1 shared.ein f=1
 printf '%s\nS[i,k] = sum[j] A[i,j] * B[j,k]\nT[i,k] = sum[j] S[i,j] * B[j,k]\noutput Y[i,k] = if f > 0 then (if f > 1 then T[i,k] else S[i,k]) else A[i,k]\n' "$head" >nested.ein
 done_times 'sum.j. S' 0 nested.ein f=1
-done_times 'sum.j. A|next Y' 1 nested.ein f=1
+done_times 'sum.j. A|S.i,k. = S' 1 nested.ein f=1
 done_times 'sum.j. S' 1 nested.ein f=2
 cat >inner.ein <<END
 $head
@@ -75,7 +75,7 @@ repeat t < 6 {
 }
 output X
 END
-done_times 'sum.k. Z' 6 inner.ein
+done_times 'sum.k. (X|Z)' 6 inner.ein
 
 # Not where another reader needs it, where it decides itself, where the index needs the condition, nor for little work.
 for line in 'if f > 0 then S[i,k] else A[i,k]

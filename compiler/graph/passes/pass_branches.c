@@ -14,6 +14,8 @@
  * predicate has such a condition is a choice between it and its value for no points. Choices by the same condition
  * share a repeat. This is done where a branch takes long; a choice between two such branches becomes two repeats, one
  * after the other. */
+#include <string.h>
+
 #include "graph/passes/contract/contract.h"
 #include "rebuild.h"
 
@@ -23,7 +25,7 @@ enum {
   LONG_OPERATION = 16,       /* an exponential, in operations */
   TURNS_GUESSED = 8,
   SEEDS_MOST = 16,           /* choices that share a repeat */
-  ROUNDS_MOST = 3            /* a branch may have branches itself */
+  ROUNDS_MOST = 5            /* a branch may have branches itself */
 };
 
 typedef VEC(const EinNode *) Nodes;
@@ -41,7 +43,8 @@ typedef struct Seed {
 typedef struct Group {
   Seed *seed[SEEDS_MOST];
   uint32_t n;
-  Nodes only[2];             /* what only that branch needs, in order */
+  Nodes only[2];             /* what that branch needs and nothing else, but for the other branch if both are worth it:
+                              * then it is made in each, for what each may need only in a branch of its own */
   bool worth[2];
 } Group;
 
@@ -175,10 +178,13 @@ static bool sum_uses(Branches *c, const EinNode *n, const EinSum *s, const EinNo
   return false;
 }
 
-/* Whether the choice needs the node only in that branch. */
-static bool seed_uses_in(Branches *c, const Seed *s, bool side, const EinNode *of) {
+enum { IN_FALSE = 1, IN_TRUE = 2, OUTSIDE = 4 };
+
+/* Where the choice needs the node. */
+static unsigned seed_needs(Branches *c, const Seed *s, const EinNode *of) {
   EinSum cond = {.body = s->where};
-  return !sum_uses(c, s->node, &cond, of) && !sum_uses(c, s->node, &s->as[!side], of);
+  return (sum_uses(c, s->node, &s->as[0], of) ? IN_FALSE : 0) | (sum_uses(c, s->node, &s->as[1], of) ? IN_TRUE : 0) |
+         (sum_uses(c, s->node, &cond, of) ? OUTSIDE : 0);
 }
 
 static Seed *seed_of(const Group *g, const EinNode *n) {
@@ -193,15 +199,17 @@ static bool holds_call(const EinRegion *r) {
   return false;
 }
 
-static bool is_only_in(Branches *c, const Group *g, bool side, const bool *in, const EinNode *n) {
+/* In which branches it is needed. in: the same of its users. */
+static unsigned needed_in(Branches *c, const Group *g, const uint8_t *in, const EinNode *n) {
   const Use *u = &c->use[n->id];
-  if (u->elsewhere || !u->by.len || n->kind == EIN_INPUT || n->kind == EIN_STATE || seed_of(g, n)) return false;
-  if (n->kind == EIN_REPEAT && holds_call(n->body)) return false;
+  unsigned all = 0;
+  if (u->elsewhere || n->kind == EIN_INPUT || n->kind == EIN_STATE || seed_of(g, n)) return OUTSIDE;
+  if (c->late[n->id] || c->group[n->id] || (n->kind == EIN_REPEAT && holds_call(n->body))) return OUTSIDE;
   for (uint32_t i = 0; i < u->by.len; i++) {
     const Seed *s = seed_of(g, u->by.at[i]);
-    if (s ? !seed_uses_in(c, s, side, n) : !in[u->by.at[i]->id]) return false;
+    all |= s ? seed_needs(c, s, n) : in[u->by.at[i]->id];
   }
-  return true;
+  return all ? all : OUTSIDE;
 }
 
 static double sum_work(Branches *c, const EinNode *n, const EinSum *s) {
@@ -224,30 +232,38 @@ static double work(Branches *c, const EinNode *n) {
   return turn * (n->body->turns ? extent_guess(n->body->turns) : TURNS_GUESSED);
 }
 
-/* Finds what only that branch needs, from the last seed upwards. */
-static void side_find(Branches *c, Group *g, bool side) {
+/* Finds what only branches need, from the last seed upwards; twice: also what both do. */
+static void needs_find(Branches *c, Group *g, bool twice) {
   const EinRegion *r = g->seed[0]->node->region;
-  bool *in = NEW_ARRAY(c->scratch, bool, c->b.old->n_nodes + 1);
-  uint32_t last = g->seed[g->n - 1]->node->id;
-  double long_for = 0, elements = 0;
+  uint8_t *in = NEW_ARRAY(c->scratch, uint8_t, c->b.old->n_nodes + 1);
+  memset(in, OUTSIDE, c->b.old->n_nodes);
   for (uint32_t i = r->nodes.len; i-- > 0;) {
     const EinNode *n = r->nodes.at[i];
-    if (n->id >= last) continue;
-    in[n->id] = !c->late[n->id] && !c->group[n->id] && is_only_in(c, g, side, in, n);
-    for (uint32_t k = 0; n->kind == EIN_REPEAT && !in[n->id] && k < c->use[n->id].by.len; k++)
-      in[c->use[n->id].by.at[k]->id] = false;
+    if (n->id >= g->seed[g->n - 1]->node->id) continue;
+    unsigned where = needed_in(c, g, in, n);
+    bool apart = where == IN_FALSE || where == IN_TRUE || (twice && where == (IN_FALSE | IN_TRUE));
+    in[n->id] = apart ? (uint8_t)where : OUTSIDE;
+    for (uint32_t k = 0; n->kind == EIN_REPEAT && k < c->use[n->id].by.len; k++) /* its results are where it is */
+      in[c->use[n->id].by.at[k]->id] = in[n->id];
   }
+  g->only[0] = g->only[1] = (Nodes){0};
   vec_each_of(const EinNode, n, r->nodes) {
-    if (!in[n->id]) continue;
-    vec_push(c->scratch, g->only[side], n);
-    long_for += work(c, n);
+    if (in[n->id] & OUTSIDE) continue;
+    if (in[n->id] & IN_FALSE) vec_push(c->scratch, g->only[0], n);
+    if (in[n->id] & IN_TRUE) vec_push(c->scratch, g->only[1], n);
   }
+}
+
+/* Whether it takes long enough to be made apart. */
+static bool is_worth(Branches *c, const Group *g, bool side) {
+  double long_for = 0, elements = 0;
+  for (uint32_t i = 0; i < g->only[side].len; i++) long_for += work(c, g->only[side].at[i]);
   for (uint32_t k = 0; k < g->n; k++) {
     const Seed *s = g->seed[k];
     long_for += sum_work(c, s->node, &s->as[side]);
     elements += labels_points(s->node, labels_below(s->node->sum->n_out));
   }
-  g->worth[side] = long_for >= WORTH_LEAST && long_for >= WORTH * elements;
+  return long_for >= WORTH_LEAST && long_for >= WORTH * elements;
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------ */
@@ -274,9 +290,10 @@ static void group_find(Branches *c, const EinRegion *r, uint32_t at) {
     g.seed[i] = g.seed[g.n - 1 - i];
     g.seed[g.n - 1 - i] = first;
   }
-  side_find(c, &g, true);
-  side_find(c, &g, false);
+  needs_find(c, &g, false);
+  for (int side = 0; side < 2; side++) g.worth[side] = is_worth(c, &g, side);
   if (!g.worth[0] && !g.worth[1]) return;
+  if (g.worth[0] && g.worth[1]) needs_find(c, &g, true);
   for (uint32_t i = 0; i + 1 < g.n; i++) c->late[g.seed[i]->node->id] = true;
   for (int side = 0; side < 2; side++)
     for (uint32_t i = 0; g.worth[side] && i < g.only[side].len; i++) c->late[g.only[side].at[i]->id] = true;

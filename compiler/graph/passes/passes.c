@@ -35,7 +35,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"hoist", graph_hoist, false},
     {"alike", graph_alike, true},
     {"common", graph_common, false},
-    {"branches", graph_branches, true},
+    {"branches", graph_branches, false},
     {"axes", graph_axes, false},
     {"dead", graph_dead, false},
 };

@@ -1,4 +1,4 @@
-/* task/passes/coalesce.c - a state of an inner loop that begins as a tensor, and whose last value becomes that tensor's:
+/* task/passes/coalesce.c - a state of an inner loop that begins as a tensor, and whose last value becomes that one's:
  *
  *     M = L; repeat { M changes }; L = M       becomes       repeat { L changes }
  *
@@ -53,8 +53,11 @@ static bool copied_on(const TaskGraph *t, const Tasks *list, uint32_t last) {
   bool made = k->kind == TASK_KERNEL && k->stages.len == 1 && k->unless < 0 && !task_reads(k, from) &&
               stage_is_plain(&k->stages.at[0]) && !k->stages.at[0].sum->domain;
   bool state = false;
-  for (uint32_t i = first; i < last; i++) state |= list->at[i]->kind == TASK_REPEAT && task_writes(t, list->at[i], from);
-  return made && state && !is_exchanged(list, from) && is_used_only(t, list, first, last + 1, from) && is_used_only(t, list, last, list->len, to);
+  for (uint32_t i = first; made && i < last; i++)
+    state |= list->at[i]->kind == TASK_REPEAT && task_writes(t, list->at[i], from);
+  Tasks before = {.at = list->at, .len = last};
+  return state && !is_exchanged(list, from) && is_used_only(t, list, first, last + 1, from) &&
+         !tasks_touching(t, &before, to);
 }
 
 /* Drops two tasks of the list, which may be one, and a buffer. */

@@ -33,6 +33,7 @@ typedef struct Steps {
   OrderProblem problem;
   OrderTree tree;
   double ops, held;
+  const struct Steps *other; /* in another order, for other sizes; NULL: none */
 } Steps;
 
 typedef struct Contract {
@@ -69,5 +70,10 @@ bool factor_total(Contract *c, const Product *x, const Expr *factor);
 /* Steps that are cheaper, or NULL. */
 Steps *steps_of(Contract *c, Product *x);
 EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p);
+
+/* Adds other orders, if sizes that are not known decide which is cheapest. The vertex that chooses by sizes, between
+ * the result of this order and what is chosen of the others. sizes.c */
+void steps_for_sizes(Contract *c, Steps *p);
+EinNode *steps_choose(Contract *c, EinRegion *r, const Steps *p, EinNode *first, EinNode *others);
 
 #endif

@@ -136,7 +136,9 @@ Steps *steps_of(Contract *c, Product *x) {
   if (!p->whole) order_best(&p->problem, &c->budget, &p->tree);
   if (!p->whole && c->sites > 1) order_on_sites(&p->problem, c->sites, &p->tree);
   cost(p);
-  return p->ops < x->ops && p->ops + p->held < x->ops + x->held ? p : NULL;
+  if (p->ops >= x->ops || p->ops + p->held >= x->ops + x->held) return NULL;
+  steps_for_sizes(c, p);
+  return p;
 }
 
 /* ---- the vertices ---------------------------------------------------------------------------- */
@@ -268,7 +270,7 @@ static const Expr *some_where(Emit *e) {
   return read;
 }
 
-EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p) {
+static EinNode *order_emit(Contract *c, EinRegion *r, const Steps *p) {
   const Product *x = p->product;
   Exprs *pool = c->b.g->exprs;
   Emit e = {.c = c, .region = r, .steps = p, .product = x};
@@ -285,4 +287,9 @@ EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p) {
   for (uint32_t i = 0; i < x->divisor.len; i++) body = expr_op2(pool, OP_DIV, body, x->divisor.at[i]);
   if (some) body = expr_select(pool, some, body, nothing);
   return make_vertex(&e, body, NULL, x->out, 0, NULL, NULL);
+}
+
+EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p) {
+  EinNode *made = order_emit(c, r, p);
+  return p->other ? steps_choose(c, r, p, made, steps_emit(c, r, p->other)) : made;
 }

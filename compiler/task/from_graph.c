@@ -344,6 +344,8 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device) {
   task_digits_shown(m.t);
   task_fuse(m.t);
   task_rows(m.t, device);
+  task_quotients(m.t);
+  task_shared(m.t);
   task_again(m.t, !device);
   if (!device) task_cheap(m.t), task_pad(m.t), task_columns(m.t);
   task_narrow(m.t);

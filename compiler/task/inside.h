@@ -64,6 +64,11 @@ bool move_brings_neighbours(TaskGraph *t, Task *move); /* whether it is such a m
 void task_reuse(TaskGraph *t);
 /* Splits kernels that reduce by logsumexp into a maximum, a sum and a logarithm (lse.c). Before task_in_place. */
 void task_logsumexp(TaskGraph *t);
+/* Makes quotients of exponentials less the logarithm of their sum, in a kernel of rows (quotient.c). After task_rows.
+ */
+void task_quotients(TaskGraph *t);
+/* Computes functions that several stages of a kernel need for a row once (shared.c). After task_quotients. */
+void task_shared(TaskGraph *t);
 /* Unrolls reductions of a few points around each result, term by term (terms.c). Before task_in_place. */
 void task_terms(TaskGraph *t);
 /* Finds states whose next value can overwrite the old one (inplace.c). Before task_fuse. */
@@ -135,6 +140,16 @@ bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer);
 bool expr_by_chance(const Expr *e); /* whether it has a random number, a permutation, or a C function's value */
 /* Whether it reads at an index that depends on data or chance and is checked at run time, or calls a C function. */
 bool stage_may_fail(TaskGraph *t, const TaskStage *s);
+/* The form of a value of the stage (form.c). Labels below n_outer keep their numbers; the n others that occur are
+ * counted in the order in which they do, and label[k] is the stage's number of the k-th. Slots are numbered by what
+ * they read. own: how many of them the value has. admits: where the stage's points are; NULL: everywhere. Returns false
+ * if the value has no form. */
+enum { FORM_LABELS = 62 };
+typedef struct StageForm {
+  const Expr *value, *admits;
+  uint32_t n, own, label[FORM_LABELS];
+} StageForm;
+bool stage_form(TaskGraph *t, const TaskStage *s, const Expr *e, uint32_t n_outer, StageForm *f);
 /* Whether, from one value of one of its first n labels to the next, the reduction only gains or loses a few points,
  * whose values do not depend on that label: sum[t where t <= s] x[t]. A loop along that label then adds only the new
  * points. */

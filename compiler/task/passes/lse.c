@@ -3,13 +3,15 @@
  *
  *     m[out] = max[red where p] body
  *     s[out] = sum[red where p] exp(body - f(m[out]))
- *     Z[out] = f(m[out]) + log(s[out])                    f(m) = select(isinf(m), 0, m)
+ *     Z[out] = f(m[out]) + log(s[out])                    f(m) = min(max(m, -most), most)
  *
  * Element by element logsumexp costs an exp and a log1p, each of which waits for the one before; split, it costs a
- * comparison and an independent exp, and fuse.c makes one kernel of rows of the three. f avoids inf - inf: an empty
- * reduction, and one of -inf only, give 0 + log(0); an inf among the values gives 0 + log(inf); max passes a NaN on,
- * and it is not infinite. All is computed in the accumulator's dtype, and rounded once, at the end. A running
- * logsumexp is not split: the sum would need the maximum of each result. */
+ * comparison and an independent exp, and fuse.c makes one kernel of rows of the three. f makes the maximum finite, as
+ * `most` is the greatest number, and so avoids inf - inf: an empty reduction, and one of -inf only, give -most +
+ * log(0); an inf among the values gives most + log(inf); a NaN passes. All is computed in the accumulator's dtype, and
+ * rounded once, at the end. A running logsumexp is not split: the sum would need the maximum of each result. */
+#include <float.h>
+
 #include "task/inside.h"
 
 typedef struct Split {
@@ -53,7 +55,9 @@ static const Expr *read_at_labels(const Split *p, uint32_t k) {
 
 static const Expr *finite(const Split *p, const Expr *m) {
   Exprs *x = p->t->exprs;
-  return expr_select(x, expr_op1(x, OP_ISINF, m), expr_real(x, (DType)m->dtype, 0), m);
+  DType d = (DType)m->dtype;
+  double most = d == DT_F64 ? DBL_MAX : (double)FLT_MAX;
+  return expr_op2(x, OP_MIN, expr_op2(x, OP_MAX, m, expr_real(x, d, -most)), expr_real(x, d, most));
 }
 
 static void kernel_add(const Split *p, TaskStage s, EinSum *sum, const TaskSlot *slot, const char *behind) {

@@ -512,6 +512,8 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   task_rotate(m.t);
   task_fuse(m.t);
   task_rows(m.t, false);
+  task_quotients(m.t);
+  task_shared(m.t);
   task_narrow(m.t);
   task_fetch(m.t);
   task_digits(m.t);

@@ -9,15 +9,30 @@ HEADS = "dim H = 4, S = 512, D = 64\n" + ATTEND
 @dataclass
 class Family:
     """head: what all spellings begin with; each of them makes the output Y. below: inputs are integers below this, by
-    name; the others below 16."""
+    name; the others below 16. another: spellings that are another formula, and why: the language's law forbids to make
+    them from the others, and they take longer for it. Their answers agree where all is finite. What differs only by the
+    order of products and sums is no other formula, nor is what Ein makes as fast by looking at the data first."""
     name: str
     head: str
     spellings: dict
     below: dict = field(default_factory=dict)
+    another: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        if self.another.keys() - self.spellings.keys():
+            raise ValueError(f"{self.name} has no such spellings: {self.another.keys() - self.spellings.keys()}")
 
     def programs(self, dtype="f32"):
         """Programs, by what tells them apart."""
         return {what: (self.head + text).replace(": f32", f": {dtype}").replace("f32(", f"{dtype}(") for what, text in self.spellings.items()}
+
+
+ZERO_TIMES = "an infinity or a NaN times a zero of the mask is NaN, so all of the factor is looked at"
+GREAT_MASK = "-1e30 is a number: a row of nothing else keeps its scores, and a greater score stays"
+ZERO_WEIGHT = "an infinity or a NaN at a corner, times 0, is NaN: nine points and not five"
+TWO_LOGARITHMS = "two logarithms, each rounded, and not one"
+DIVIDED_LAST = "each result is divided and rounded, and not each row"
+ONE_PASS = "it loses digits if the mean is large beside the deviation, and reads the tensor once"
 
 
 def tap(a, b):
@@ -65,7 +80,7 @@ FAMILIES = [
     convolution("small convolution", 8, 3, 8, 32, 3),
     convolution("small convolution of one channel", 4, 1, 6, 28, 5),
     convolution("convolution", 2, 32, 32, 56, 3),
-    Family("causal attention", HEADS, out(MASKS, "output Y[h,s,e] = O[h,s,e]"), below=FEW),
+    Family("causal attention", HEADS, out(MASKS, "output Y[h,s,e] = O[h,s,e]"), below=FEW, another={"plus -1e30": GREAT_MASK}),
     Family("attention with a mask or bias", HEADS + "input M[s:S,t:S] : f32\n", out(BIAS, "output Y[h,s,e] = O[h,s,e]"), below=FEW),
     Family("grouped queries", "dim G = 2, R = 4, S = 256, D = 64\ninput Q[h:G*R,s:S,d:D], K[g:G,t:S,d:D], V[g:G,t:S,e:D] : f32\n", {
         "groups": "output Y[(g r),s,e] = sum[t] softmax[t](sum[d] Q[(g r:R),s,d] * K[g,t,d] / 8) * V[g,t,e]",
@@ -87,7 +102,7 @@ FAMILIES = [
         "sum and if": "output Y[i:N-2,j:N-2] = sum[a:3,b:3] (if a == 1 and b == 1 then 0.5 else if a == 1 or b == 1 then 0.125 else 0) * X[i+a,j+b]",
         "weights": "w[a:3,b:3] : f32 = if a == 1 and b == 1 then 0.5 else if a == 1 or b == 1 then 0.125 else 0\noutput Y[i:N-2,j:N-2] = sum[a,b] w[a,b] * X[i+a,j+b]",
         "two crosses": "output Y[i:N-2,j:N-2] = 0.25 * X[i+1,j+1] + 0.125 * (sum[a:3] X[i+a,j+1]) + 0.125 * sum[b:3] X[i+1,j+b]",
-    }),
+    }, another={"sum and if": ZERO_WEIGHT, "weights": ZERO_WEIGHT}),
     Family("stencil of five points with a border", "dim N = 1000\ninput X[i:N,j:N] : f32\n", {
         "offsets": "output Y[i:N,j:N] = 0.5 * X[i,j] + 0.125 * (X[i-1,j] ?? 0 + X[i+1,j] ?? 0 + X[i,j-1] ?? 0 + X[i,j+1] ?? 0)",
         "sum and if": "output Y[i:N,j:N] = sum[a:3,b:3] (if a == 1 and b == 1 then 0.5 else if a == 1 or b == 1 then 0.125 else 0) * (X[i+a-1,j+b-1] ?? 0)",
@@ -95,7 +110,7 @@ FAMILIES = [
         "two crosses": "output Y[i:N,j:N] = 0.25 * X[i,j] + 0.125 * (sum[a:3] X[i+a-1,j] ?? 0) + 0.125 * sum[b:3] X[i,j+b-1] ?? 0",
         "padded first": "P[i:N+2,j:N+2] = X[i-1,j-1] ?? 0\noutput Y[i:N,j:N] = 0.5 * P[i+1,j+1] + 0.125 * (P[i+0,j+1] + P[i+2,j+1] + P[i+1,j+0] + P[i+1,j+2])",
         "if": "output Y[i:N,j:N] = 0.5 * X[i,j] + 0.125 * ((if i > 0 then X[i-1,j] else 0) + (if i + 1 < N then X[i+1,j] else 0) + (if j > 0 then X[i,j-1] else 0) + (if j + 1 < N then X[i,j+1] else 0))",
-    }),
+    }, another={"sum and if": ZERO_WEIGHT}),
     Family("box of nine points", "dim N = 1000\ninput X[i:N,j:N] : f32\n", {
         "sum": "output Y[i:N-2,j:N-2] = sum[a:3,b:3] X[i+a,j+b]",
         "rows, then columns": "R[i:N,j:N-2] = sum[b:3] X[i,j+b]\noutput Y[i:N-2,j:N-2] = sum[a:3] R[i+a,j]",
@@ -143,13 +158,12 @@ FAMILIES = [
         "one pass, sums": "s[i] = sum[j] X[i,j]\nq[i] = sum[j] X[i,j] * X[i,j]\noutput Y[i] = (q[i] - s[i] * s[i] / M) / M",
         "moments": "use stats\nm[i], v[i] = moments[j](X[i,j])\noutput Y[i] = v[i] + 0 * m[i]",
     }),
-    # One pass is another formula, which loses digits if the mean is large beside the deviation. It reads X once.
     Family("variance of columns", "dim N = 768, M = 1024\ninput X[i:N,j:M] : f32\n", {
         "variance": "output Y[j] = variance[i](X[i,j])",
         "two passes": "m[j] = mean[i] X[i,j]\noutput Y[j] = mean[i] (X[i,j] - m[j])^2",
         "sums": "m[j] = (sum[i] X[i,j]) / N\nd[i,j] = X[i,j] - m[j]\noutput Y[j] = (sum[i] d[i,j] * d[i,j]) / N",
         "one pass": "output Y[j] = (mean[i] X[i,j]^2) - (mean[i] X[i,j])^2",
-    }),
+    }, another={"one pass": ONE_PASS}),
     Family("layer norm", "dim N = 1024, M = 768\ninput X[i:N,j:M], g[j:M], b[j:M] : f32\n", {
         "layernorm": "output Y[i,j] = layernorm[j](X[i,j], g[j], b[j], 0.00001)",
         "by hand": "m[i] = mean[j] X[i,j]\nv[i] = mean[j] (X[i,j] - m[i])^2\noutput Y[i,j] = (X[i,j] - m[i]) / sqrt(v[i] + 0.00001) * g[j] + b[j]",
@@ -188,13 +202,13 @@ FAMILIES = [
         "onehot": "use nn\noutput Y[s,d] = sum[v] onehot[v](t[s]) * E[v,d]",
         "embedding": "use nn\noutput Y[s,d] = embedding[v](E[v,d], t[s])",
         "bools": "h[s,v:V] = t[s] == v\noutput Y[s,d] = sum[v] (if h[s,v] then 1 else 0) * E[v,d]",
-    }, below={"t": 1000}),
+    }, below={"t": 1000}, another={"one-hot": ZERO_TIMES, "onehot": ZERO_TIMES, "bools": ZERO_TIMES}),
     Family("segment sums", "dim N = 4096, B = 64, D = 64\ninput X[n:N,d:D] : f32\ninput k[n:N] : i64\n", {
         "where": "output Y[b:B,d] = sum[n where k[n] == b] X[n,d]",
         "one-hot": "h[n,b:B] : f32 = if b == k[n] then 1 else 0\noutput Y[b,d] = sum[n] h[n,b] * X[n,d]",
         "if": "output Y[b:B,d] = sum[n] if k[n] == b then X[n,d] else 0",
         "a factor": "output Y[b:B,d] = sum[n] (if k[n] == b then 1 else 0) * X[n,d]",
-    }, below={"k": 64}),
+    }, below={"k": 64}, another={"one-hot": ZERO_TIMES, "a factor": ZERO_TIMES}),
     Family("cumulative sum", "dim N = 512, M = 1024\ninput X[i:N,t:M] : f32\n", {
         "where": "output Y[i,s:M] = sum[t where t <= s] X[i,t]",
         "if": "output Y[i,s:M] = sum[t] if t <= s then X[i,t] else 0",
@@ -210,7 +224,7 @@ FAMILIES = [
         "a mask": "M[i:N,j:N] : f32 = if abs(i - j) <= 8 then 1 else 0\noutput Y[i,d] = sum[j] M[i,j] * X[j,d]",
         "a factor": "output Y[i:N,d] = sum[j] f32(abs(i - j) <= 8) * X[j,d]",
         "two triangles": "L[i:N,j:N] : f32 = if j >= i - 8 then 1 else 0\nU[i:N,j:N] : f32 = if j <= i + 8 then 1 else 0\noutput Y[i,d] = sum[j] L[i,j] * U[i,j] * X[j,d]",
-    }),
+    }, another={"a mask": ZERO_TIMES, "a factor": ZERO_TIMES, "two triangles": ZERO_TIMES}),
     Family("running maximum", "dim N = 512, M = 1024\ninput X[i:N,t:M] : f32\n", {
         "where": "output Y[i,s:M] = max[t where t <= s] X[i,t]",
         "if": "output Y[i,s:M] = max[t] if t <= s then X[i,t] else -inf",
@@ -380,13 +394,12 @@ FAMILIES = [
         "scores named": "T[h,d,t] = K[h,t,d]\nA[h,s,t] = (sum[d] Q[h,s,d] * T[h,d,t]) * 0.125\nP[h,s,t] = softmax[t](A[h,s,t])\noutput Y[h,s,e] = sum[t] P[h,s,t] * V[h,t,e]",
         "divided last": "A[h,s,t] = sum[d] Q[h,s,d] * K[h,t,d] / 8\nE[h,s,t] = exp(A[h,s,t] - max[t'] A[h,s,t'])\nz[h,s] = sum[t] E[h,s,t]\noutput Y[h,s,e] = (sum[t] E[h,s,t] * V[h,t,e]) / z[h,s]",
     }, below=FEW),
-    # "normalised after" divides each of the results, the others what they are made of.
     Family("cosine similarity", "input A[i:256,d:64], B[j:256,d:64] : f32\n", {
         "normalised after": "a[i] = sqrt(1 + sum[d] A[i,d]^2)\nb[j] = sqrt(1 + sum[d] B[j,d]^2)\noutput Y[i,j] = (sum[d] A[i,d] * B[j,d]) / (a[i] * b[j])",
         "normalised before": "P[i,d] = A[i,d] / sqrt(1 + sum[d'] A[i,d']^2)\nQ[j,d] = B[j,d] / sqrt(1 + sum[d'] B[j,d']^2)\noutput Y[i,j] = sum[d] P[i,d] * Q[j,d]",
         "in one line": "output Y[i,j] = (sum[d] A[i,d] * B[j,d]) / sqrt(1 + sum[d] A[i,d]^2) / sqrt(1 + sum[d] B[j,d]^2)",
         "by inverses": "a[i] = rsqrt(1 + sum[d] A[i,d]^2)\nb[j] = rsqrt(1 + sum[d] B[j,d]^2)\noutput Y[i,j] = sum[d] (a[i] * A[i,d]) * (B[j,d] * b[j])",
-    }),
+    }, another={"normalised after": DIVIDED_LAST, "in one line": DIVIDED_LAST}),
     Family("distances, expanded", "input A[i:256,d:64], B[j:256,d:64] : f32\n", {
         "products": "output Y[i,j] = (sum[d] A[i,d]^2) + (sum[d] B[j,d]^2) - 2 * sum[d] A[i,d] * B[j,d]",
         "norms named": "a[i] = sum[d] A[i,d] * A[i,d]\nb[j] = sum[d] B[j,d] * B[j,d]\nC[i,j] = sum[d] A[i,d] * B[j,d]\noutput Y[i,j] = a[i] - 2 * C[i,j] + b[j]",
@@ -443,7 +456,7 @@ FAMILIES = [
         "difference": "output Y[i] = sum[j] (P[i,j] + 1) * (log(P[i,j] + 1) - log(Q[i,j] + 1))",
         "entropies": "output Y[i] = (sum[j] (P[i,j] + 1) * log(P[i,j] + 1)) - sum[j] (P[i,j] + 1) * log(Q[i,j] + 1)",
         "kl": "use loss\np[i,j] = P[i,j] + 1\nq[i,j] = Q[i,j] + 1\noutput Y[i] = kl[j](p[i,j], q[i,j])",
-    }),
+    }, another={"difference": TWO_LOGARITHMS, "entropies": TWO_LOGARITHMS}),
     Family("gram matrix", "dim N = 512, M = 192\ninput X[n:N,i:M] : f32\n", {
         "both halves": "output Y[i,j:M] = sum[n] X[n,i] * X[n,j]",
         "turned": "T[i,n] = X[n,i]\noutput Y[i,j:M] = sum[n] T[i,n] * T[j,n]",

@@ -3,7 +3,7 @@
 
 Random contractions are written in several ways: with the fewest labels and with more; with factors, declarations and
 the labels of the sum in another order; with other names. --families: instead, the computations of families.py, or some of
-them, which users spell in very different ways. --open: instead, rows of peers.py, whose sizes are numbers in one
+them, which users spell in very different ways; spellings that are another formula are shown, but do not count. --open: instead, rows of peers.py, whose sizes are numbers in one
 spelling, and said by the inputs in the other. Results must agree. Spellings with different loops are timed
 alternately, and the worst is compared with the best. On one thread, the processor's time is taken, which other load on
 the machine disturbs little."""
@@ -123,15 +123,21 @@ def measured(o, programs, below, sizes=False):
 
 
 def family_row(o, family):
-    """Prints all its spellings; returns worst over best."""
-    least, wrong = measured(o, family.programs(o.dtype), family.below)
+    """Prints all its spellings, those that are another formula apart; returns worst over best of the others."""
+    one = {what: program for what, program in family.programs(o.dtype).items() if what not in family.another}
+    least, wrong = measured(o, {**one, **family.programs(o.dtype)}, family.below)
     if not least:
         print(f" 1.00  {family.name}  all alike", flush=True)
         return 1.0
-    best = min(least.values())
-    ratio = max(least.values()) / best
-    each = ", ".join(f"{what} {t / best:.2f}" for what, t in sorted(least.items(), key=lambda x: x[1]))
-    print(f"{ratio:5.2f}  {family.name} ({best * 1e3:.3g} ms): {each}" + "".join(f"\n       WRONG: {what}" for what in wrong), flush=True)
+    own = {what: t for what, t in least.items() if what not in family.another}
+    best = min(own.values())
+    ratio = max(own.values()) / best
+    each = ", ".join(f"{what} {t / best:.2f}" for what, t in sorted(own.items(), key=lambda x: x[1]))
+    print(f"{ratio:5.2f}  {family.name} ({best * 1e3:.3g} ms): {each}", flush=True)
+    for what in sorted(least.keys() - own.keys(), key=least.get):
+        print(f"       another formula: {what} {least[what] / best:.2f}: {family.another[what]}", flush=True)
+    for what in wrong:
+        print(f"       WRONG: {what}", flush=True)
     return math.inf if wrong else ratio
 
 

@@ -9,7 +9,8 @@
  * Then equal vertices are merged before readers are counted, and once more after contraction, whose steps may be equal
  * too. Nested reductions become one before contraction, which then sees whole products; sums over exponents
  * are written out before it, too. What contraction leaves under a predicate is separated after it. What takes long is
- * hoisted, and made only at points that differ, before equal vertices are merged again. At last axes are put in order. */
+ * hoisted, sums of small integers get 32 bits once their points are final, and points that do not differ are made once,
+ * before equal vertices are merged again. At last axes are put in order. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead, false},
     {"values", graph_values, false},
@@ -33,6 +34,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"window", graph_window, false},
     {"added", graph_added_few, false},
     {"hoist", graph_hoist, false},
+    {"integers", graph_integers, false},
     {"alike", graph_alike, true},
     {"common", graph_common, false},
     {"branches", graph_branches, false},

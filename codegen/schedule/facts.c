@@ -130,7 +130,7 @@ StagePlan stage_plan(Sched *s, const TaskStage *stage) {
   if (sum->by && sum->by->cost >= 0) p.ops = (double)sum->by->cost;
   p.order = NEW_ARRAY(s->arena, uint32_t, p.n_label + 1);
   p.red = NEW_ARRAY(s->arena, uint32_t, p.n_label + 1);
-  for (uint32_t l = s->outer; l < sum->n_out; l++) p.order[p.n_order++] = l;
+  for (uint32_t l = s->outer + s->opened; l < sum->n_out; l++) p.order[p.n_order++] = l;
   for (uint32_t l = sum->n_out; l < p.n_label; l++) p.red[p.n_red++] = l;
   best_last(&p, p.n_order, p.order);
   if (sum->reducer != RED_ARGMAX && sum->reducer != RED_ARGMIN) best_last(&p, p.n_red, p.red);

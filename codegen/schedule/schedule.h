@@ -53,7 +53,8 @@ typedef struct Sched {
   VEC(View) views;
   uint32_t *of_stage;        /* place of each kept stage */
   const Expr **value;        /* or its value at the current point, if later stages continue from there */
-  uint32_t outer;            /* this many of a stage's labels are bound before its own loops */
+  uint32_t outer;            /* this many of a stage's labels are bound before its own loops, */
+  uint32_t opened;           /*   and this many more around the current ones: stage.c */
   SchedRows rows;
   LoopBody *after;           /* red_loops_where: after the innermost loop */
   LoopBody *outside;         /* the body around the last innermost loop of a map; NULL: there is none */

@@ -283,7 +283,7 @@ static void how_points(Sched *s, const StagePlan *p) {
  * it is then tested once, around the whole stage. */
 static bool domain_is_around(const Sched *s, const TaskStage *st) {
   if (!st->sum->domain) return false;
-  for (uint32_t l = s->outer; l < st->sum->n_out; l++)
+  for (uint32_t l = s->outer + s->opened; l < st->sum->n_out; l++)
     if (ex_has_label(st->sum->domain, l)) return false;
   return true;
 }
@@ -299,6 +299,31 @@ static void stage_within(Sched *s, const TaskStage *st, Env *e) {
   own->sum = sum;
   stage_loops(s, st, e, false);
   own->sum = was;
+  into(s, around);
+}
+
+/* The number of the stage's first labels on which its domain depends by data, if it depends on none of those behind
+ * them: expert[n,k] of each row, before the f of `sum[e] X[n,e] * W[expert[n,k],e,f]`. 0: there are none such. */
+static uint32_t domain_labels(const Sched *s, const TaskStage *st) {
+  const EinSum *sum = st->sum;
+  uint32_t first = s->outer + s->opened, end = first;
+  if (!sum->domain || !(sum->domain->has & HAS_READ) || !sum->n_red || s->rows.block || s->follow.goes_on) return 0;
+  for (uint32_t l = first; l < sum->n_out; l++)
+    if (ex_has_label(sum->domain, l)) end = l + 1;
+  return end < sum->n_out ? end - first : 0;
+}
+
+/* The loops over these labels, and the rest of the stage within each. */
+static void stage_opened(Sched *s, const TaskStage *st, Env *e, uint32_t n) {
+  Walk *w = NEW(s->arena, Walk);
+  uint32_t first = s->outer + s->opened;
+  LoopBody *around = s->body;
+  for (uint32_t l = first; l < first + n; l++) walk_add(s, w, st->label[l], st->bound[l]);
+  walk_plain(s, w, 0, BIND_SEQ);
+  for (uint32_t k = 0; k < n; k++) e->label[first + k] = w->index[k];
+  s->opened += n;
+  stage_loops(s, st, e, false);
+  s->opened -= n;
   into(s, around);
 }
 
@@ -331,6 +356,11 @@ static bool panel_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   if (!threads && domain_is_around(s, st)) {
     stage_within(s, st, e);
+    return;
+  }
+  uint32_t n_first = threads ? 0 : domain_labels(s, st);
+  if (n_first) {
+    stage_opened(s, st, e, n_first);
     return;
   }
   StagePlan p = stage_plan(s, st);

@@ -184,4 +184,40 @@ for sizes in '200 5' '61 3' '33 1'; do
 done
 want 0 "$EIN" build window.ein -D R=20 --stop=loop
 ! grep -q 'how "all of it for [0-9]* x' out || wrong "long windows: $(grep how out)"
+
+# The same for several experts of a row, of a list or in a rank of their own: what is asked depends on the first labels, and lanes go along the others.
+# Where the list names none, the run says so; where `??` stands for it, nothing is summed.
+cat >top.ein <<'END'
+dim N = 64, D = 64, E = 8, H = 128
+input X[n:N, d:D], G[d:D, e:E], W1[e:E, d:D, h:H], W2[e:E, h:H, d:D] : f32
+g[n,e] = softmax[e](sum[d] X[n,d] * G[d,e])
+first[n] = argmax[e] g[n,e]
+second[n] = argmax[e] if e == first[n] then -1 else g[n,e]
+at[n,j:2] = if j == 0 then first[n] else second[n]
+hid[n,j,h] = relu(sum[d] X[n,d] * W1[at[n,j],d,h])
+output Y[n,d] = sum[j] g[n,at[n,j]] * sum[h] hid[n,j,h] * W2[at[n,j],h,d]
+END
+want 0 "$EIN" build top.ein --stop=loop
+shows 'how "relu.x: strips of 128 h"'
+shows 'how "a value kept: strips of 64 d"'
+want 0 "$EIN" verify top.ein -D N=37 -D H=70 -D D=40 --flags=-O1
+want 0 "$EIN" verify top.ein -D N=9 -D H=1 -D D=3 -D E=2 --flags=-O1
+cat >list.ein <<'END'
+dim N = 24, D = 48, E = 6, H = 96
+input X[n:N, d:D], W[e:E, d:D, h:H], V[e:E, d:D, h:H] : f64
+input at[n:N, i:2, j:3] : i64 = (n + i + 2 * j) % (E + 1)
+s[n,i,j,h] = (sum[d] X[n,d] * W[at[n,i,j],d,h]) ?? -1
+m[n,i,j,h] = (max[d] X[n,d] * V[at[n,i,j],d,h]) ?? 2
+output Y[n,h] = sum[i,j] s[n,i,j,h] * m[n,i,j,h]
+output Z[n,h] = max[i,j] s[n,i,j,h] * m[n,i,j,h]
+END
+want 0 "$EIN" build list.ein --stop=loop
+shows 'strips of 96 h'
+want 0 "$EIN" verify list.ein X=randn V=randn W=randn:seed=2 --flags=-O1
+want 0 "$EIN" verify list.ein -D N=7 -D H=33 X=randn V=randn W=randn:seed=2
+sed 's/ ?? -1//' list.ein >none.ein
+want 1 "$EIN" run none.ein X=randn V=randn W=randn
+says "index 6 is outside dimension 1"
+want 1 "$EIN" run none.ein X=randn V=randn W=randn --target=c
+says "6 is out of range"
 finish

@@ -295,16 +295,45 @@ static void factors_part(Edge *e, const Expr *v) {
   *to = times(e->p, *to, v);
 }
 
+enum { STEP_MOST = 4, STEPS_MOST = 2 }; /* sixteen parts */
+
+static bool is_step(const Expr *e) {
+  return is_op(e, OP_EQ) && is_op(e->arg[0], OP_MOD) && e->arg[0]->arg[1]->kind == EX_INT &&
+      e->arg[0]->arg[1]->i <= STEP_MOST;
+}
+
+/* The conditions without those on remainders, which go to *steps: only every second point of a strided window, say, has
+ * read x. As a predicate they divide the sum (pass_remainders.c). */
+static const Expr *steps_apart(Exprs *p, const Expr *where, const Expr **steps) {
+  const Expr *others = NULL;
+  int n = 0;
+  for (const Expr *e = where, *last; e; e = e == last ? NULL : e->arg[0]) {
+    last = is_op(e, OP_AND) ? e->arg[1] : e;
+    bool step = is_step(last) && n++ < STEPS_MOST;
+    const Expr **to = step ? steps : &others;
+    *to = *to ? expr_and(p, last, *to) : last;
+  }
+  return others;
+}
+
+/* Whether all sizes are numbers, as those of a sum that is divided must be. */
+static bool are_numbers(uint32_t n, const Expr *const *bound) {
+  for (uint32_t k = 0; k < n; k++)
+    if (bound[k]->kind != EX_INT) return false;
+  return true;
+}
+
 /* For a product with some factors that exist at the window's edge and beyond, such as a convolution's kernel:
  * chooses the other factors, and reads those unconditionally, as in (G[x-j] ?? 0) * K[j]. So it is an ordinary
  * contraction, without a condition on each point. NULL: it has no such form. */
-static const Expr *product_chosen(From *f, const Turned *t, const Expr *value) {
+static const Expr *product_chosen(From *f, const Turned *t, bool divides, const Expr *value, const Expr **steps) {
   Edge e = {.p = pool(f), .t = t};
   factors_part(&e, value);
-  const Expr *where = expr_and(e.p, t->where, t->match);
-  if (!e.within || !e.beside || !where) return NULL;
+  const Expr *where = expr_and(e.p, divides ? steps_apart(e.p, t->where, steps) : t->where, t->match);
+  if (!e.within || !e.beside || (!where && !*steps)) return NULL;
   const Expr *within = expr_relabel(e.p, e.within, f->labels, t->to), *none = expr_real(e.p, (DType)within->dtype, 0);
-  return times(e.p, expr_select(e.p, where, within, none), expr_relabel(e.p, e.beside, f->labels, t->to));
+  const Expr *chosen = where ? expr_select(e.p, where, within, none) : within;
+  return times(e.p, chosen, expr_relabel(e.p, e.beside, f->labels, t->to));
 }
 
 /* ---- factors before a sum ---------------------------------------------------------------------------------- */
@@ -392,10 +421,11 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
     label[k] = label_fresh(all, label, k, k < n->rank ? label_of(f, n, index[k], k) : f->m->label[t.left[k - n->rank]]);
   }
   const Expr *where = where_said(f, &t, labels, bound, term->adjoint.guard, NULL);
-  const Expr *chosen = t.n_left && !where ? product_chosen(f, &t, term->adjoint.value) : NULL;
+  const Expr *steps = NULL, *chosen = NULL;
+  if (t.n_left && !where) chosen = product_chosen(f, &t, are_numbers(labels, bound), term->adjoint.value, &steps);
   const Expr *value = chosen ? chosen : expr_relabel(p, term->adjoint.value, f->labels, t.to);
   if (!chosen && t.n_left && f->some) where = where_said(f, &t, labels, bound, term->adjoint.guard, f->some);
-  if (!chosen) where = expr_and(p, expr_and(p, t.where, where), t.match); /* tested where earlier ones hold */
+  where = chosen ? steps : expr_and(p, expr_and(p, t.where, where), t.match); /* tested where earlier ones hold */
   EinSum s = {.n_out = n->rank, .n_red = t.n_left, .reducer = t.n_left ? RED_SUM : RED_NONE, .dtype = n->dtype};
   s.acc = t.n_left ? dtype_sum((DType)value->dtype) : n->dtype;
   s.body = expr_cast(p, s.acc, value);

@@ -4,19 +4,21 @@
 #include <string.h>
 
 /* First, reads that can fail are guarded. Then vertices are simplified, which makes more of them equal and more
- * products plain; masks become predicates, and predicates ranges; what is put together to be taken apart is made in
- * parts, unused labels are removed, and groups of labels get an axis for each, which leaves some vertices mere copies.
- * Then equal vertices are merged before readers are counted, and once more after contraction, whose steps may be equal
- * too. Nested reductions become one before contraction, which then sees whole products; sums over exponents
- * are written out before it, too. What contraction leaves under a predicate is separated after it. What takes long is
- * hoisted, sums of small integers get 32 bits once their points are final, and points that do not differ are made once,
- * before equal vertices are merged again. At last axes are put in order. */
+ * products plain; masks become predicates, and predicates ranges, or parts by remainders; what is put together to
+ * be taken apart is made in parts, unused labels are removed, and groups of labels get an axis for each, which
+ * leaves some vertices mere copies. Then equal vertices are merged before readers are counted, and once more after
+ * contraction, whose steps may be equal too. Nested reductions become one before contraction, which then sees
+ * whole products; sums over exponents are written out before it, too. What contraction leaves under a predicate is
+ * separated after it. What takes long is hoisted, sums of small integers get 32 bits once their points are final,
+ * and points that do not differ are made once, before equal vertices are merged again. At last axes are put in
+ * order. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead, false},
     {"values", graph_values, false},
     {"simplify", graph_simplify, false},
     {"masks", graph_masks, false},
     {"either", graph_either, false},
+    {"remainders", graph_remainders, false},
     {"parts", graph_parts, false},
     {"narrow", graph_narrow, false},
     {"flat", graph_flat, false},

@@ -82,6 +82,8 @@ EinGraph *graph_hoist(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_alike(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes what only one branch of a choice needs only where that branch is taken, if the condition has no labels. */
 EinGraph *graph_branches(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Divides a reduction by the remainders of a label that its predicate asks for. */
+EinGraph *graph_remainders(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Adds products of small integers up in 32 bits, if no sum of them can leave those. */
 EinGraph *graph_integers(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Replaces reductions whose result labels only give a number to compare points with by one that has a label for the
@@ -114,7 +116,7 @@ typedef struct PassInfo {
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
   bool one_site;             /* it is left out for many sites, whose blocks would be read in other cuts */
 } PassInfo;
-enum { GRAPH_PASSES = 28 };
+enum { GRAPH_PASSES = 29 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

@@ -12,7 +12,8 @@
 enum {
   FEWER = 4,                 /* a value serves at least so many points, */
   FEWER_CHOSEN = 8,          /*   if a condition may leave it out */
-  POINTS_LEAST = 1 << 12,    /* of the map: else it is not worth another tensor */
+  POINTS_LEAST = 1 << 12,    /* of the map: else it is not worth another tensor, */
+  ALONE_LEAST = 1 << 6,      /*   or another number; */
   HOISTED_MOST = 8,          /* values of a map */
   ROUNDS_MOST = 3            /* what is hoisted may have such values itself */
 };
@@ -40,10 +41,14 @@ static bool is_long(const Expr *e) {
   return e->op == OP_DIV || e->op == OP_SQRT || op_info[e->op].ulp > 0;
 }
 
+/* A function of one value alone, such as 0.9^(t + 1). Compilers seldom move it out of loops that have their own
+ * functions for vectors; a quotient or a root they do. */
+static bool is_long_alone(const Expr *e) { return e->kind == EX_OP && !e->labels && op_info[e->op].ulp > 0; }
+
 static bool takes_long(const Hoist *c, const Expr *of) {
-  ExprNodes nodes = expr_nodes(c->scratch, of, HAS_LABEL);
+  ExprNodes nodes = expr_nodes(c->scratch, of, of->labels ? HAS_LABEL : HAS_TURN | HAS_READ);
   for (const Expr *e; (e = expr_node(&nodes));) {
-    if (is_long(e)) return true;
+    if (of->labels ? is_long(e) : is_long_alone(e)) return true;
     if (e->kind == EX_READ) expr_node_skip(&nodes);
   }
   return false;
@@ -55,8 +60,10 @@ static bool are_outermost(uint64_t labels) { return (labels & (labels + 1)) == 0
 /* Whether it depends on so few labels that a value serves many points. */
 static bool serves_many(const Draft *d, const Expr *e, int fewer) {
   const EinNode *n = d->n;
-  if (!e->labels || (are_outermost(e->labels) && !d->outermost)) return false;
-  return labels_points(n, e->labels) * (double)fewer <= labels_points(n, labels_below(n->sum->n_out));
+  double points = labels_points(n, labels_below(n->sum->n_out));
+  if (!e->labels) return e->kind == EX_OP && e->has & (HAS_TURN | HAS_READ) && points >= (double)ALONE_LEAST;
+  if (points < (double)POINTS_LEAST || (are_outermost(e->labels) && !d->outermost)) return false;
+  return labels_points(n, e->labels) * (double)fewer <= points;
 }
 
 static bool may_hoist(Draft *d, const Expr *e) {
@@ -73,7 +80,7 @@ static void value_add(Draft *d, const Expr *e) {
 
 /* Finds the largest such parts. chosen: also those that a condition may leave out. */
 static void values_find(Draft *d, bool chosen) {
-  ExprNodes nodes = expr_nodes(d->c->scratch, d->n->sum->body, HAS_LABEL);
+  ExprNodes nodes = expr_nodes(d->c->scratch, d->n->sum->body, HAS_LABEL | HAS_TURN | HAS_READ);
   for (const Expr *e; (e = expr_node(&nodes));) {
     bool many = dtype_is_float((DType)e->dtype) && serves_many(d, e, chosen ? FEWER_CHOSEN : FEWER);
     bool lazy = !chosen && !many && e->kind == EX_OP && op_info[e->op].laws & LAW_LAZY;
@@ -124,8 +131,7 @@ static EinNode *value_make(Draft *d, EinRegion *r, uint32_t k, EinNode *const *i
 static EinNode *hoisted(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Draft d = {.c = env, .n = n};
   bool map = n->kind == EIN_VERTEX && !n->sum->by && !n->sum->domain && n->sum->reducer == RED_NONE;
-  if (map && n->sum->n_out < 64 && labels_points(n, labels_below(n->sum->n_out)) >= (double)POINTS_LEAST)
-    draft_find(&d);
+  if (map && n->sum->n_out < 64) draft_find(&d);
   d.outermost = d.n_value > 0;
   if (d.n_value) draft_find(&d);
   if (!d.n_value) return rebuild_copy(b, r, n);

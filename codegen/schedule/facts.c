@@ -24,11 +24,19 @@ static Move move_along(uint32_t n, const Expr *const *at, uint32_t label) {
   return m;
 }
 
+static bool moves_reduced(const StagePlan *p, uint32_t access) {
+  for (uint32_t l = p->stage->sum->n_out; l < p->n_label; l++)
+    if (plan_move(p, access, l) != MOVE_NONE) return true;
+  return false;
+}
+
 static void moves_find(Sched *s, StagePlan *p) {
   const TaskStage *st = p->stage;
   const EinSum *sum = st->sum;
   Leaves all = {NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1)};
   expr_map(s->x, sum->body, leaf_note, &all);
+  p->ends = NEW_ARRAY(s->arena, bool, sum->n_slot + 1);
+  for (uint32_t a = 0; a < sum->n_slot; a++) p->ends[a] = !all.read[a] && sum->n_red;
   if (sum->where) expr_map(s->x, sum->where, leaf_note, &all);
   if (sum->domain) expr_map(s->x, sum->domain, leaf_note, &all);
   p->n_access = sum->n_slot + 1;
@@ -44,6 +52,7 @@ static void moves_find(Sched *s, StagePlan *p) {
                  : l + 1 == sum->n_out ? MOVE_UNIT : l < sum->n_out ? MOVE_FAR : MOVE_NONE;
     p->move[sum->n_slot * p->n_label + l] = store;
   }
+  for (uint32_t a = 0; a < sum->n_slot; a++) p->ends[a] &= !moves_reduced(p, a);
 }
 
 /* ---- costs ----------------------------------------------------------------------------------------- */
@@ -69,7 +78,7 @@ double plan_score(const StagePlan *p, uint32_t label) {
   uint32_t store = p->n_access - 1;
   bool reduces = p->stage->sum->reducer != RED_NONE;
   for (uint32_t a = 0; a < p->n_access; a++) {
-    double weight = a < store ? 1 : reduces ? 0.2 : 2;
+    double weight = a < store && !p->ends[a] ? 1 : reduces ? 0.2 : 2;
     Move m = plan_move(p, a, label);
     score += m == MOVE_UNIT ? weight : m == MOVE_FAR ? -weight : 0;
   }

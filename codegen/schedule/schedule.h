@@ -191,6 +191,7 @@ typedef struct StagePlan {
   bool *exact;               /* whether it is the extent */
   uint32_t n_access;         /* the reads by slot (several slots may be one tensor), then the store */
   Move *move;                /* n_access times n_label */
+  bool *ends;                /* by access: only the predicate reads it, once for each result: where its points end */
   double ops;                /* scalar operations per point */
   uint32_t n_order;          /* output labels other than the kernel's outer ones, outermost first */
   uint32_t *order;           /* the last is the one with most unit-stride accesses */

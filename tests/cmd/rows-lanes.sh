@@ -220,4 +220,21 @@ want 1 "$EIN" run none.ein X=randn V=randn W=randn
 says "index 6 is outside dimension 1"
 want 1 "$EIN" run none.ein X=randn V=randn W=randn --target=c
 says "6 is out of range"
+
+# The edges of a node, between two places of a list: the list says where the sum ends and is read once for each result, so lanes go along the rows that are
+# added, not along the list.
+cat >edges.ein <<'END'
+dim N = 200, E = 900, C = 16
+input src[e:E] : i64 = (e * e + 3) % N
+input ptr[n:N+1] : i64 = n * E // N
+input X[n:N,c:C] : f32
+output s[n:N,c] = sum[e where ptr[n+0] <= e and e < ptr[n+1]] X[src[e],c]
+output m[n:N,c] = max[e where ptr[n+0] <= e and e < ptr[n+1]] X[src[e],c]
+output w[n:N,c:C] = sum[e where ptr[n+0] <= e and e < ptr[n+1]] X[src[e],c] * src[e]
+END
+want 0 "$EIN" build edges.ein --stop=loop
+shows 'how "tiles of 16 c in lanes"'
+want 0 "$EIN" verify edges.ein --flags=-O1
+want 0 "$EIN" verify edges.ein -D C=1 -D N=70 -D E=33 --flags=-O1
+want 0 "$EIN" verify edges.ein -D C=37 -D N=9 -D E=1000
 finish

@@ -48,6 +48,13 @@ static bool made_once(const TaskGraph *t, const Task *k, uint32_t output) {
   return outside && tasks_touching(t, &t->tasks, output) == 1;
 }
 
+/* Whether an input that is not given has its value there. */
+static bool stands_for_input(const TaskGraph *t, uint32_t buffer) {
+  vec_each_of(const Task, k, t->tasks)
+    if (k->kind == TASK_DEFAULT && k->buffer == buffer) return true;
+  return false;
+}
+
 /* Returns the buffer in which the stage's result may lie; -1: none. */
 static int32_t place_find(TaskGraph *t, const Task *k, uint32_t stage, const uint32_t *to) {
   const TaskStage *s = &k->stages.at[stage];
@@ -60,7 +67,7 @@ static int32_t place_find(TaskGraph *t, const Task *k, uint32_t stage, const uin
   for (uint32_t m = 0; m < s->sum->n_slot; m++) {
     uint32_t b = s->slot[m].index;
     if (s->slot[m].kept || b == (uint32_t)s->buffer || t->buffers.at[to[b]].last != k->step) continue;
-    if (output && !made_in_list(t, &t->tasks, to[b], to)) continue;
+    if (stands_for_input(t, b) || (output && !made_in_list(t, &t->tasks, to[b], to))) continue;
     if (same_box(&t->buffers.at[to[b]], made) && reads_at_itself(t, k, stage, b, to)) return (int32_t)to[b];
   }
   return -1;

@@ -64,6 +64,7 @@ typedef struct Sched {
   SchedFollow follow;
   const Expr *best;          /* the value at the place that argmax or argmin found, for result_store; NULL: unknown */
   const char *ahead;         /* a prefix for the next how_add; NULL: none */
+  const Expr *when;          /* thread loops have turns only if this holds, a condition over dims; NULL: always */
 } Sched;
 
 /* ---- schedule/cpu/rows/block.c --------------------------------------------------------------------------- */
@@ -197,6 +198,7 @@ typedef struct StagePlan {
   uint32_t *order;           /* the last is the one with most unit-stride accesses */
   uint32_t n_red;
   uint32_t *red;             /* reduced labels, outermost first */
+  bool few;                  /* a condition at run time says that there are few points of the sum */
 } StagePlan;
 StagePlan stage_plan(Sched *s, const TaskStage *stage);
 static inline Move plan_move(const StagePlan *p, uint32_t access, uint32_t label) {

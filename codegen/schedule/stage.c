@@ -53,7 +53,8 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
   for (uint32_t k = n; k < w->n; k++) inner = ex_mul(s, inner, w->extent[k]);
   const Expr *total = ex_mul(s, all, inner);
   int64_t chunk = s->target->chunk ? s->target->chunk : CHUNK_OPS;
-  if (!n || (total->kind == EX_INT && total->i < 2 * chunk)) {
+  BUG_UNLESS(n || !s->when);
+  if (!n || (!s->when && total->kind == EX_INT && total->i < 2 * chunk)) {
     walk_plain(s, w, 0, innermost);
     return;
   }
@@ -62,7 +63,9 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
     size = ex_mul(s, ex_div_up(s, size, ex_int(s, 64)), ex_int(s, 64));
   bool each = expr_is_int(size, 1);
   uint32_t c = var_new(s, each && n == 1 ? w->name[0] : NULL, each ? "i" : "chunk");
-  into(s, &for_add(s, c, ex_int(s, 0), ex_div_up(s, all, size), 1, BIND_THREAD)->body);
+  const Expr *turns = ex_div_up(s, all, size);
+  if (s->when) turns = expr_select(s->x, s->when, turns, ex_int(s, 0));
+  into(s, &for_add(s, c, ex_int(s, 0), turns, 1, BIND_THREAD)->body);
   const Expr *f = var_read(s, c), *first = NULL, *end = NULL;
   if (w->bounds) first = ex_int(s, 0), end = w->extent[0], w->bounds(w->env, &first, &end);
   if (!each) {

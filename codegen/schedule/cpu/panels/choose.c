@@ -94,7 +94,7 @@ static bool pays(const Panel *t) {
   const StagePlan *p = t->p;
   double rows = (double)p->size[t->u.tile] * pack_near_all(t, &t->u),
          lanes = (double)p->size[t->v.tile] * pack_near_all(t, &t->v);
-  return !is_small(t, 16) && !lies_well(t, rows, lanes, pack_product(p, p->n_red, p->red));
+  return !is_small(t, PACK_FEW) && !lies_well(t, rows, lanes, pack_product(p, p->n_red, p->red));
 }
 
 /* ---- costs ------------------------------------------------------------------------------------------------------- */
@@ -406,6 +406,13 @@ static Panel *for_this(Panel *t) {
   }
   if (target->vector_bytes) pack_cut(best);
   return best;
+}
+
+const Expr *pack_points_unknown(Sched *s, const StagePlan *p) {
+  const EinSum *sum = p->stage->sum;
+  const Expr *points = ex_int(s, 1);
+  for (uint32_t k = 0; k < p->n_red; k++) points = ex_mul(s, points, p->stage->bound[p->red[k]]);
+  return points->kind == EX_INT || sum->where || sum->domain ? NULL : points;
 }
 
 Panel *pack_choose(Sched *s, const StagePlan *p, Env *e) {

@@ -319,20 +319,55 @@ static void how_panels(const Panel *t) {
   how_add(t->s, st, "%s", b.s);
 }
 
-bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
-  Panel *t = pack_choose(s, p, e);
-  if (!t) return false;
-  if (!t->aside && (pack_cross(t, threads) || pack_joint(t, threads))) return true;
+/* Loops over panels. */
+static void panels_make(Panel *t, bool threads) {
+  if (!t->aside && (pack_cross(t, threads) || pack_joint(t, threads))) return;
   pack_units_choose(t);
   pack_along_choose(t);
   pack_share_choose(t, threads);
   pack_walk_choose(t);
   pack_comes_choose(t);
   how_panels(t);
-  LoopBody *was = s->body;
+  LoopBody *was = t->s->body;
   if (t->rounds) pack_round_open(t);
   pack_share_fill(t);
   blocks_walk(t, threads);
+  into(t->s, was);
+}
+
+/* The plan for sums of few points. */
+static StagePlan plan_few(Sched *s, const StagePlan *p) {
+  StagePlan few = *p;
+  few.few = true;
+  few.size = arena_copy(s->arena, p->size, (p->n_label + 1) * sizeof *p->size);
+  for (uint32_t k = 0; k < p->n_red; k++)
+    if (!p->exact[p->red[k]]) few.size[p->red[k]] = 1;
+  return few;
+}
+
+/* Sums of so few points that tiles read in place, if extents tell that only at run time: makes these tiles too, with
+ * the condition for them. Leaves the opposite condition for panels. */
+static void few_loops(Sched *s, const StagePlan *p, const Env *e) {
+  const Expr *points = pack_points_unknown(s, p), *enough = ex_int(s, PACK_FEW);
+  LoopBody *was = s->body;
+  if (!points || s->when) return; /* two versions are enough */
+  StagePlan few = plan_few(s, p);
+  Env own = *e;
+  own.label = arena_copy(s->arena, e->label, (p->n_label + 1) * sizeof *e->label);
+  s->when = expr_op2(s->x, OP_LT, points, enough);
+  s->ahead = arena_printf(s->arena, "fewer than %d points: ", PACK_FEW);
+  bool made = tile_loops(s, &few, &own, true, false);
+  s->ahead = NULL;
+  s->when = made ? expr_op2(s->x, OP_LE, enough, points) : NULL;
   into(s, was);
+}
+
+bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
+  Panel *t = pack_choose(s, p, e);
+  if (!t) return false;
+  const Expr *when = s->when;
+  if (threads) few_loops(s, p, e);
+  panels_make(t, threads);
+  s->when = when;
   return true;
 }

@@ -7,6 +7,7 @@
 enum {
   NO_LABEL = -1,
   PACKS_MOST = 8,
+  PACK_FEW = 16,             /* with fewer rows, lanes or points of the sum, copies are not used often enough */
   PARTS_MOST = 3,
   PACK_LINE = 64,            /* bytes of a cache line */
   PACK_AHEAD = 288 * 1024,   /* bytes of a panel: it stays in the second-level cache with its source and the next
@@ -180,6 +181,8 @@ bool pack_body_alone(Panel *t);     /* the same if all packs have one; false and
 
 /* ---- schedule/cpu/panels/choose.c ---- */
 Panel *pack_choose(Sched *s, const StagePlan *p, Env *e); /* NULL: do not use panels */
+/* The number of points of each sum, if only extents that are unknown tell whether they are enough; else NULL. */
+const Expr *pack_points_unknown(Sched *s, const StagePlan *p);
 /* The cost of the stage by panels or without, for any machine, in multiply-adds of a vector. */
 double pack_cost(Sched *s, const StagePlan *p, Env *e);
 /* Whether no cache line of the tensor has more than a few elements that are needed soon, along its reduced labels and

@@ -136,6 +136,7 @@ static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t la
 
 static bool is_long(const StagePlan *p) {
   double points = 1;
+  if (p->few) return false;
   for (uint32_t k = 0; k < p->n_red; k++) points *= p->exact[p->red[k]] ? (double)p->size[p->red[k]] : 1e9;
   return dtype_is_float(p->stage->sum->acc) && p->stage->sum->reducer == RED_SUM && points > 2.0 * (double)TILE_BLOCK;
 }

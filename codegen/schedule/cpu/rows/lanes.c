@@ -197,11 +197,13 @@ static double row_bytes(const Sweep *w, const StagePlan *p, DType t) {
 }
 
 /* Whether a row is worth a prefetch: not so short that the last row's prefetch covered it, nor so long that its start
- * is evicted before its use; and the rows do not fit a cache anyway. */
+ * is evicted before its use; and the rows do not fit a cache anyway. A row of unknown length is. */
 static bool row_fits(const Sweep *w, const StagePlan *p, const TaskBuffer *b) {
   double row = row_bytes(w, p, b->dtype), all = (double)dtype_size(b->dtype);
+  bool known = true;
+  for (uint32_t k = 0; k < w->n_loop; k++) known &= p->exact[w->loop[k]];
   for (uint32_t k = 0; k < b->rank; k++) all *= b->dim[k]->kind == EX_INT ? (double)b->dim[k]->i : 1e6;
-  return row >= (double)ROW_LEAST && row <= (double)ROW_MOST && all >= (double)ROWS_BYTES;
+  return (!known || (row >= (double)ROW_LEAST && row <= (double)ROW_MOST)) && all >= (double)ROWS_BYTES;
 }
 
 void sweep_fetches(Sweep *w, const StagePlan *p, Env *e, const bool *elsewhere) {

@@ -24,6 +24,7 @@ typedef struct Check {
   uint32_t nesting;
   bool threads;              /* inside a thread loop */
   bool round;                /* inside a loop whose turns all threads end together */
+  Map seen;                  /* by buffer: the place that the current part of the kernel uses */
   Map tasks;                 /* by step + 1: the kernel's depth + 1, */
   Map calls;                 /*   and its task, if a C function computes it */
 } Check;
@@ -71,6 +72,16 @@ static const char *name_of(const LoopPlace *x) {
 
 /* ---- expressions -------------------------------------------------------------------------------- */
 
+/* A part of the kernel is a function, in which pointers do not alias: it sees a buffer that is written in one way. */
+static void check_view(Check *c, const LoopPlace *x) {
+  if (x->space != SPACE_BUFFER || x->buffer >= c->p->tasks->buffers.len) return;
+  const TaskBuffer *b = &c->p->tasks->buffers.at[x->buffer];
+  const LoopPlace *other = map_find(&c->seen, b);
+  if (other && other != x && (other->written || x->written))
+    fail(c, "one part uses two places of buffer %%%u", x->buffer);
+  map_put(&c->seen, b, (void *)(uintptr_t)x);
+}
+
 static void check_read(Check *c, const Expr *e) {
   if (e->i < 0 || e->i >= c->k->places.len) {
     fail(c, "place %lld is read, of %u", (long long)e->i, c->k->places.len);
@@ -78,6 +89,7 @@ static void check_read(Check *c, const Expr *e) {
   }
   const LoopPlace *x = &c->k->places.at[e->i];
   PlaceState state = c->place[e->i];
+  check_view(c, x);
   if (e->n != x->rank) fail(c, "%s has rank %u and is read with %u indices", name_of(x), x->rank, e->n);
   if (e->dtype != x->dtype)
     fail(c, "%s is %s and is read as %s", name_of(x), check_dtype_name(x->dtype), check_dtype_name((DType)e->dtype));
@@ -147,10 +159,9 @@ static void check_of_buffer(Check *c, const LoopPlace *x, Map *buffers) {
   if (b->dtype != x->dtype || !check_axes(c, x, b)) fail(c, "%s is not like buffer %%%u", name_of(x), x->buffer);
   if (x->written && b->space == BUF_INPUT) fail(c, "%s is written and an input", name_of(x));
   const LoopPlace *other = map_find(buffers, b);
-  /* A buffer that is only read may have several views. */
-  bool alike = other && (other->written || x->written || !!other->axes == !!x->axes);
-  for (uint32_t i = 0; alike && x->axes && !x->written && !other->written && i < x->rank; i++)
-    alike = i >= other->rank || x->axes[i] == other->axes[i];
+  /* A buffer may have several views. */
+  bool alike = other && !!other->axes == !!x->axes;
+  for (uint32_t i = 0; alike && x->axes && i < x->rank; i++) alike = i >= other->rank || x->axes[i] == other->axes[i];
   if (alike) fail(c, "two places are buffer %%%u", x->buffer);
   map_put(buffers, b, (void *)(uintptr_t)x);
 }
@@ -241,7 +252,9 @@ static void check_round(Check *c, const LoopStmt *s) {
 static void check_threads(Check *c, const LoopStmt *s) {
   if (c->nesting > c->round) fail(c, "a loop inside of a block is bound to threads");
   c->threads = true;
+  c->seen = map_new(c->arena);
   check_block(c, &s->body);
+  c->seen = map_new(c->arena);
   c->threads = false;
 }
 
@@ -315,7 +328,10 @@ static void check_for(Check *c, const LoopStmt *s) {
 }
 
 static const LoopPlace *place_at(Check *c, const LoopStmt *s) {
-  if (s->place < c->k->places.len) return &c->k->places.at[s->place];
+  if (s->place < c->k->places.len) {
+    check_view(c, &c->k->places.at[s->place]);
+    return &c->k->places.at[s->place];
+  }
   fail(c, "place %u, of %u", s->place, c->k->places.len);
   return NULL;
 }
@@ -684,6 +700,7 @@ static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
   Map buffers = map_new(c->arena);
   bool well = true;
   c->names = map_new(c->arena);
+  c->seen = map_new(c->arena);
   c->scope.len = c->indices.len = 0;
   c->place = NEW_ARRAY(c->arena, PlaceState, k->places.len + 1);
   c->var = NEW_ARRAY(c->arena, VarState, k->var.len + 1);

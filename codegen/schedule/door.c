@@ -82,11 +82,22 @@ static void ranges_make(Sched *s) {
   for (uint32_t i = vars; i < s->k->var.len; i++) c_scope_take(&s->names, s->k->var.at[i]);
 }
 
-static void host_make(Sched *s, const Task *task) {
-  parts_tell(s, &task->stages.at[0]);
-  s->task = batch_task(s, merge_task(s, task));
+/* Makes the loops of the kernel's stages, as a task has them; when: these have turns only if this holds. */
+static void task_make(Sched *s, const Task *task, const Expr *when) {
+  s->task = task;
+  s->when = when;
   stages_new(s);
   stages(s);
+  s->when = NULL;
+}
+
+static void host_make(Sched *s, const Task *task) {
+  parts_tell(s, &task->stages.at[0]);
+  const Expr *when;
+  const Task *merged = merge_task(s, task), *copied = batch_task(s, merged, &when);
+  task_make(s, copied, when);
+  s->follow.in_turn = when ? false : s->follow.in_turn;
+  if (when) task_make(s, merged, expr_op1(s->x, OP_NOT, when));
   ranges_make(s);
   apart_loops(s, &s->k->body);
   finish_kernel(s->p, s->k);

@@ -414,8 +414,9 @@ bool pack_leaves_most(Sched *s, const StagePlan *p);
 
 /* ---- schedule/cpu/panels/batch.c ------------------------------------------------------------------------------- */
 /* For a contraction that is strided across the matrices of a batch, or across lanes: returns the kernel with a copy
- * made first in a separate stage, if that pays; stages then run one after the other. Else the kernel itself. */
-const Task *batch_task(Sched *s, const Task *k);
+ * made first in a separate stage, if that pays; stages then run one after the other. Else the kernel itself. *when: a
+ * condition over dims for the copies; NULL: none. */
+const Task *batch_task(Sched *s, const Task *k, const Expr **when);
 
 /* ---- schedule/cpu/sums/dot.c ------------------------------------------------------------------------------- */
 /* A contraction with its lanes along a reduced label; false if the stage is not of this form. */

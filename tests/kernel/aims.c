@@ -227,6 +227,30 @@ static void aim_parts(Case *c) {
       c, t.n_out, t.out, !has_odd(value) && chance(&c->rng, 40) ? epilogue(c, value, t.n_out, t.out) : value, true);
 }
 
+/* Several labels of rows, lanes and the sum in any order, of unknown extents: matrices, where these pay. */
+static void aim_matrices(Case *c) {
+  static const int64_t some[] = {3, 4, 5, 7, 8, 12}, deep[] = {4, 5, 8, 12, 16};
+  Contraction t = {.c = c, .plain = chance(&c->rng, 80), .n_rows = 1, .n_lanes = 1, .n_red = 1};
+  c->opens = true;
+  c->points = fmax(c->points, 600000);
+  t.n_rows += chance(&c->rng, 60), t.n_lanes += chance(&c->rng, 60), t.n_red += chance(&c->rng, 60);
+  t.n_common = chance(&c->rng, 30) + chance(&c->rng, 15);
+  for (uint32_t k = 0; k < t.n_common; k++) t.common[k] = lab_new(c, size_new(c, 1 + below(&c->rng, 3)));
+  for (uint32_t k = 0; k < t.n_common; k++) t.out[t.n_out++] = t.common[k];
+  for (uint32_t k = 0; k < t.n_rows; k++) t.out[t.n_out++] = t.rows[k] = lab_of(c, some, COUNT(some));
+  for (uint32_t k = 0; k < t.n_lanes; k++) t.out[t.n_out++] = t.lanes[k] = lab_of(c, some, COUNT(some));
+  for (uint32_t k = 0; k < t.n_red; k++) t.red[k] = lab_of(c, deep, COUNT(deep));
+  labs_mix(c, t.n_out, t.out);
+  DType type = dtype_any(c);
+  Term *x = side(&t, type, values_for(c), t.n_rows, t.rows, 0),
+       *y = side(&t, chance(&c->rng, 80) ? type : dtype_any(c), values_for(c), t.n_lanes, t.lanes, 0);
+  bool product = chance(&c->rng, 70);
+  Term *body = product ? term_op(c, OP_MUL, x, y) : combine(&t, x, y);
+  const char *name = product ? "sum" : reducer_for(c, &body, t.n_red, t.red);
+  Term *value = term_reduce(c, name, t.n_red, t.red, NULL, body);
+  equation_add(c, t.n_out, t.out, chance(&c->rng, 30) ? epilogue(c, value, t.n_out, t.out) : value, true);
+}
+
 /* What the lanes' side reads steps to the next element along another label than the result. */
 static void aim_crossed(Case *c) {
   static const int64_t lanes[] = {16, 17, 24, 33, 52, 67}, other[] = {7, 8, 11, 16, 17, 20, 28, 40, 53, 67, 100},
@@ -476,6 +500,7 @@ static const struct { uint32_t weight; const char *name; void (*make)(Case *c);
     {2, "parts", aim_parts},
     {0, "lines", aim_lines},
     {0, "runs", aim_runs},
+    {0, "matrices", aim_matrices},
 };
 
 static size_t aim_for(Case *c, const char *name) {

@@ -257,7 +257,7 @@ static void squares_choose(Squares *q, bool threads) {
   else when = NULL;
   if (when && !(when->kind == EX_INT && !when->i)) q->when = when;
   q->asks = q->when && q->when->kind != EX_INT;
-  q->tiled = tiles_pay(q);
+  q->tiled = !s->when && tiles_pay(q); /* tiles take five times as much code: not for a version that may never run */
   q->side[LANES] = q->side[OTHER] = q->square;
   if (!q->tiled) return;
   bool alone = q->t.n + 1 == p->n_access;

@@ -65,7 +65,7 @@ static const Expr *at_least(Sched *s, const Expr *bytes, int64_t sixteenths) {
 }
 
 const Expr *stream_if(Sched *s, const TaskStage *st) {
-  if (st->buffer < 0) return NULL;
+  if (st->buffer < 0 || s->when) return NULL; /* a version for small sizes, or a product */
   const TaskBuffer *b = buffer_seen(s, (uint32_t)st->buffer);
   if (!b->rank || !loop_lies_alike(b->dtype) || b->dtype != st->sum->dtype) return NULL;
   bool read = b->space != BUF_OUTPUT || tasks_read(&s->t->tasks, b->id);

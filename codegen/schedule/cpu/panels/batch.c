@@ -21,6 +21,16 @@
  *
  *     Y[c,a,e] = sum[d] A[a,e,d] * B[e,d,c]    becomes    Y[c,a,e] = sum[d] A'[a,d,e] * B'[d,c,e]
  *
+ * If extents are unknown, tiles and blocks have one label each and are chosen for long ones, so short ones waste them.
+ * Then a contraction of many labels becomes a product of matrices, or of pairs of them, wherever that pays at run time;
+ * each matrix has all labels of the rows, of the lanes or of the sum along an axis:
+ *
+ *     Y[b,a,c] = sum[d,e] A[a,d,e] * B[e,c,b,d]
+ *
+ * becomes
+ *
+ *     B'[d_e,b_c] = B[e,c,b,d];    Y'[a,b_c] = sum[d_e] A[a,d_e] * B'[d_e,b_c];    Y[b,a,c] = Y'[a,b_c]
+ *
  * A copy is a work buffer of this step alone. Whether there are copies depends on sizes and not on the machine, since
  * panels, and with them the order of sums, may depend on the copies. */
 #include <math.h>
@@ -36,7 +46,9 @@ enum {
   RUN_LEAST = 8,             /* points of the batch that make lanes */
   ROWS_LEAST = 6,            /* points of a side that make the rows of a tile in registers */
   LINES_LEAST = 1 << 16,     /* points of a contraction whose lanes are copied; smaller ones take no time */
-  COPY_MOST = 32 << 20       /* bytes of a tensor: a larger one would be copied from memory to memory */
+  COPY_MOST = 32 << 20,      /* bytes of a tensor: a larger one would be copied from memory to memory */
+  POINTS_MATRIX = 8,         /* per copied element, for a product of matrices, */
+  RUN_LONG = 16              /*   if so many are copied at a time */
 };
 
 /* Costs, in multiply-adds of a vector. */
@@ -60,6 +72,8 @@ typedef struct Batch {
   uint32_t n_run, *run;      /* output labels of the lanes' side to be made contiguous, in the result's order */
   bool sorted;               /* copies of the lanes' side and of the result have these labels last */
   bool last;                 /* the run is batch labels, and copies of both sides have them last */
+  const uint32_t **order;    /* by slot, the result's last: the labels of its copy, outermost first; NULL: as above */
+  const Expr *when;          /* copies are made only if this holds, a condition over dims; NULL: always */
   Task *k;                   /* our own copy of the kernel */
 } Batch;
 
@@ -92,15 +106,21 @@ static double elements(const Batch *b, uint32_t n, const Expr *const *at) {
   return all;
 }
 
-/* Whether each index is a different label over its whole axis, and the tensor is small enough to copy. */
-static bool is_whole(const Batch *b, uint32_t index, uint32_t n, const Expr *const *at) {
+/* Whether each index is a different label over its whole axis. */
+static bool is_plain(const Batch *b, uint32_t index, uint32_t n, const Expr *const *at) {
   const TaskBuffer *x = buffer_seen(b->s, index);
   for (uint32_t k = 0; k < n; k++) {
     if (at[k]->kind != EX_LABEL || x->dim[k] != b->st->bound[at[k]->i]) return false;
     for (uint32_t j = 0; j < k; j++)
       if (at[j] == at[k]) return false;
   }
-  return n && elements(b, n, at) * (double)dtype_size(x->dtype) <= (double)COPY_MOST;
+  return n > 0;
+}
+
+/* Whether, in addition, the tensor is small enough to copy. */
+static bool is_whole(const Batch *b, uint32_t index, uint32_t n, const Expr *const *at) {
+  return is_plain(b, index, n, at) &&
+      elements(b, n, at) * (double)dtype_size(buffer_seen(b->s, index)->dtype) <= (double)COPY_MOST;
 }
 
 /* Whether, in addition, the last index is a batch label and some other is not. */
@@ -114,9 +134,13 @@ static bool lies_across(const Batch *b, uint32_t index, uint32_t n, const Expr *
 static bool is_free(const Batch *b) {
   const EinSum *sum = b->st->sum;
   if (red_is_arg(sum) || sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return false;
+  return b->st->buffer >= 0 && !sum->where && !sum->domain && sum->n_red;
+}
+
+static bool is_known(const Batch *b) {
   for (uint32_t l = 0; l < b->p.n_label; l++)
     if (!b->p.exact[l] || !b->p.size[l]) return false;
-  return b->st->buffer >= 0 && !sum->where && !sum->domain && sum->n_red;
+  return true;
 }
 
 /* Whether each side, and the sum, has enough points that are not batch. */
@@ -313,6 +337,135 @@ static bool copies_choose(Batch *b) {
   return true;
 }
 
+/* ---- matrices, if extents are unknown ---------------------------------------------------------------------------- */
+
+typedef enum Kind { KIND_BATCH, KIND_ROWS, KIND_LANES, KIND_SUM, KINDS } Kind;
+/* The labels of a contraction by what they are. */
+typedef struct Matrices { uint32_t n[KINDS], *label[KINDS]; } Matrices;
+
+static uint32_t axis_of(uint32_t n, const Expr *const *at, uint32_t label) {
+  for (uint32_t k = 0; k < n; k++)
+    if (at[k]->i == (int64_t)label) return k;
+  return NOWHERE;
+}
+
+/* Adds the labels of this kind, in the order of the indices; false: a label is of no kind. */
+static bool kinds_add(Batch *b, Matrices *m, uint32_t n, const Expr *const *at, bool reduced) {
+  for (uint32_t k = 0; k < n; k++) {
+    uint32_t l = (uint32_t)at[k]->i;
+    bool rows = ex_has_label(b->read[b->rows], l), lanes = ex_has_label(b->read[b->lanes], l),
+         sum = l >= b->st->sum->n_out;
+    if (sum != reduced) continue;
+    if (sum ? !rows || !lanes : !rows && !lanes) return false;
+    Kind kind = sum ? KIND_SUM : rows && lanes ? KIND_BATCH : rows ? KIND_ROWS : KIND_LANES;
+    m->label[kind][m->n[kind]++] = l;
+  }
+  return true;
+}
+
+/* Whether the labels are adjacent, in this order. */
+static bool lie_together(uint32_t n, const Expr *const *at, uint32_t n_label, const uint32_t *label) {
+  uint32_t first = n_label ? axis_of(n, at, label[0]) : 0;
+  for (uint32_t k = 1; k < n_label; k++)
+    if (axis_of(n, at, label[k]) != first + k) return false;
+  return true;
+}
+
+/* Whether a tensor is a matrix along these two kinds, or a stack of them. */
+static bool lies_as_matrix(const Matrices *m, uint32_t n, const Expr *const *at, Kind a, Kind c) {
+  const uint32_t last = (uint32_t)at[n - 1]->i;
+  for (uint32_t k = 0; k < m->n[KIND_BATCH]; k++)
+    if (m->label[KIND_BATCH][k] == last) return false;
+  return lie_together(n, at, m->n[a], m->label[a]) && lie_together(n, at, m->n[c], m->label[c]);
+}
+
+/* Finds both sides and the kinds of all labels; false: there are others, or no kind has several labels. */
+static bool matrices_find(Batch *b, Matrices *m) {
+  const TaskStage *st = b->st;
+  const EinSum *sum = st->sum;
+  bool open = false;
+  if (sum->n_slot != 2 || !is_plain(b, (uint32_t)st->buffer, st->n_at, st->at) || st->n_at != sum->n_out) return false;
+  for (uint32_t a = 0; a < 2; a++)
+    if (!b->read[a] || st->slot[a].kept || !is_plain(b, st->slot[a].index, b->read[a]->n, b->read[a]->arg))
+      return false;
+  b->rows = 0, b->lanes = 1;
+  if (ex_has_label(b->read[0], (uint32_t)st->at[st->n_at - 1]->i)) b->rows = 1, b->lanes = 0;
+  for (int k = 0; k < KINDS; k++) m->label[k] = NEW_ARRAY(b->s->arena, uint32_t, b->p.n_label + 1);
+  const Expr *rows = b->read[b->rows], *lanes = b->read[b->lanes];
+  if (!kinds_add(b, m, st->n_at, st->at, false) || !kinds_add(b, m, lanes->n, lanes->arg, true)) return false;
+  if (m->n[KIND_SUM] != sum->n_red || !m->n[KIND_ROWS] || !m->n[KIND_LANES]) return false;
+  if (!lies_as_matrix(m, lanes->n, lanes->arg, KIND_LANES, KIND_SUM)) { /* the order of the rows' side may suit it */
+    m->n[KIND_SUM] = 0;
+    if (!kinds_add(b, m, rows->n, rows->arg, true)) return false;
+  }
+  for (int k = KIND_ROWS; k < KINDS; k++)
+    for (uint32_t i = 0; i < m->n[k]; i++) open |= m->n[k] > 1 && !b->p.exact[m->label[k][i]];
+  return open;
+}
+
+/* The labels of a copy: those of a batch, then of these two kinds. */
+static const uint32_t *order_new(const Batch *b, const Matrices *m, Kind a, Kind c) {
+  uint32_t *order = NEW_ARRAY(b->s->arena, uint32_t, b->p.n_label + 1), n = 0;
+  const Kind kind[] = {KIND_BATCH, a, c};
+  for (size_t i = 0; i < COUNT(kind); i++)
+    for (uint32_t k = 0; k < m->n[kind[i]]; k++) order[n++] = m->label[kind[i]][k];
+  return order;
+}
+
+/* A copy of a side: contiguous along the label along which the side is, if that is the last one of its kind. */
+static const uint32_t *order_of_side(const Batch *b, const Matrices *m, const Expr *x, Kind own) {
+  const uint32_t last = (uint32_t)x->arg[x->n - 1]->i;
+  bool along = m->label[own][m->n[own] - 1] == last, across = m->label[KIND_SUM][m->n[KIND_SUM] - 1] == last;
+  bool lanes = across ? false : along || own == KIND_LANES;
+  return lanes ? order_new(b, m, KIND_SUM, own) : order_new(b, m, own, KIND_SUM);
+}
+
+static const Expr *elements_unknown(const Batch *b, uint32_t n, const Expr *const *at) {
+  const Expr *all = ex_int(b->s, 1);
+  for (uint32_t k = 0; k < n; k++) all = ex_mul(b->s, all, b->st->bound[at[k]->i]);
+  return all;
+}
+
+/* Adds a tensor to those copied, and the condition that it is small enough. order: of the copy. An element counts more
+ * if runs of them are short, here or there. */
+static void copied_add(
+    Batch *b, const Expr **copied, uint32_t index, uint32_t n, const Expr *const *at, const uint32_t *order) {
+  Sched *s = b->s;
+  const Expr *all = elements_unknown(b, n, at), *most = ex_int(s, COPY_MOST / dtype_size(buffer_seen(s, index)->dtype));
+  const Expr *run = ex_min(s, b->st->bound[at[n - 1]->i], b->st->bound[order[n - 1]]);
+  *copied = ex_add(s, *copied, ex_mul(s, all, ex_div_up(s, ex_int(s, RUN_LONG), ex_max(s, run, ex_int(s, 1)))));
+  b->when = expr_and(s->x, b->when, expr_op2(s->x, OP_LE, all, most));
+}
+
+/* Chooses copies that make matrices of the sides and of the result, and the condition for them; false: none. */
+static bool matrices_choose(Batch *b) {
+  const TaskStage *st = b->st;
+  Matrices m = {0};
+  Sched *s = b->s;
+  const Expr *copied = ex_int(s, 0), *points = ex_int(s, 1), *deep = points;
+  const uint32_t n = st->sum->n_slot;
+  if (!matrices_find(b, &m)) return false;
+  b->order = NEW_ARRAY(s->arena, const uint32_t *, n + 1);
+  for (uint32_t a = 0; a < n; a++) {
+    const Expr *x = b->read[a];
+    Kind own = a == b->rows ? KIND_ROWS : KIND_LANES;
+    b->turned[a] = !lies_as_matrix(&m, x->n, x->arg, own, KIND_SUM);
+    b->order[a] = order_of_side(b, &m, x, own);
+    if (b->turned[a]) copied_add(b, &copied, st->slot[a].index, x->n, x->arg, b->order[a]);
+  }
+  b->result = !lies_as_matrix(&m, st->n_at, st->at, KIND_ROWS, KIND_LANES);
+  b->order[n] = order_new(b, &m, KIND_ROWS, KIND_LANES);
+  if (b->result) copied_add(b, &copied, (uint32_t)st->buffer, st->n_at, st->at, b->order[n]);
+  if (!b->when) return false;
+  for (uint32_t l = 0; l < b->p.n_label; l++) points = ex_mul(s, points, st->bound[l]);
+  for (uint32_t k = 0; k < b->p.n_red; k++) deep = ex_mul(s, deep, st->bound[b->p.red[k]]);
+  b->when = expr_and(s->x, b->when, expr_op2(s->x, OP_LE, ex_int(s, PACK_FEW), deep));
+  copied = ex_max(s, ex_mul(s, copied, ex_int(s, POINTS_MATRIX)), ex_int(s, LINES_LEAST));
+  b->when = expr_and(s->x, b->when, expr_op2(s->x, OP_LE, copied, points));
+  how_add(s, st, "as a product of matrices, if that pays");
+  return true;
+}
+
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 /* A work buffer, the tensor whose elements it holds, and the contraction's indices of that tensor. */
@@ -323,20 +476,16 @@ typedef struct Copy {
   uint32_t rank, *axes;      /*   how many of these each axis joins */
 } Copy;
 
-static uint32_t axis_of(uint32_t n, const Expr *const *at, uint32_t label) {
-  for (uint32_t k = 0; k < n; k++)
-    if (at[k]->i == (int64_t)label) return k;
-  return NOWHERE;
-}
-
 static bool is_among(uint32_t n, const uint32_t *run, uint32_t label) {
   for (uint32_t i = 0; i < n; i++)
     if (run[i] == label) return true;
   return false;
 }
 
-/* A copy with the batch in front and the run, if it is sorted, last. The run may be of the batch. */
-static Copy *copy_new(Batch *b, uint32_t index, uint32_t n, const Expr *const *at, bool sorted) {
+/* A copy with its labels in this order or, if there is none, with the batch in front and the run, if it is sorted,
+ * last. The run may be of the batch. */
+static Copy *copy_new(
+    Batch *b, uint32_t index, uint32_t n, const Expr *const *at, const uint32_t *order, bool sorted) {
   Sched *s = b->s;
   Copy *c = NEW(s->arena, Copy);
   *c = (Copy){.other = index,
@@ -348,9 +497,10 @@ static Copy *copy_new(Batch *b, uint32_t index, uint32_t n, const Expr *const *a
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, n + 1);
   uint32_t to = 0, n_run = sorted ? b->n_run : 0;
   const uint32_t *run = b->run + b->p.n_label - n_run;
-  for (uint32_t l = 0; l < b->st->sum->n_out; l++)
+  for (; order && to < n; to++) c->of[axis_of(n, at, order[to])] = to;
+  for (uint32_t l = 0; l < b->st->sum->n_out && !order; l++)
     if (b->is[l] && axis_of(n, at, l) != NOWHERE && !is_among(n_run, run, l)) c->of[axis_of(n, at, l)] = to++;
-  for (uint32_t k = 0; k < n; k++)
+  for (uint32_t k = 0; k < n && !order; k++)
     if (!b->is[at[k]->i] && !is_among(n_run, run, (uint32_t)at[k]->i)) c->of[k] = to++;
   for (uint32_t i = 0; i < n_run; i++) c->of[axis_of(n, at, run[i])] = to++;
   for (uint32_t k = 0; k < n; k++) dim[c->of[k]] = b->st->bound[at[k]->i], c->axes[k] = 1;
@@ -438,14 +588,16 @@ static TaskStage product_new(Batch *b, Copy **copy) {
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     const Expr *x = b->read[a];
     if (!b->turned[a]) continue;
-    copy[a] = copy_new(b, st.slot[a].index, x->n, x->arg, b->last || (b->sorted && a == b->lanes));
+    copy[a] = copy_new(b, st.slot[a].index, x->n, x->arg, b->order ? b->order[a] : NULL,
+        b->last || (b->sorted && a == b->lanes));
     st.slot[a].index = copy[a]->id;
     b->read[a] = expr_read(s->x, (DType)x->dtype, a, x->n, turned_at(b, copy[a]));
   }
   sum->body = expr_map(s->x, sum->body, leaf_turned, b);
   st.sum = sum;
   if (b->result) {
-    Copy *c = copy[sum->n_slot] = copy_new(b, (uint32_t)st.buffer, st.n_at, st.at, b->sorted);
+    Copy *c = copy[sum->n_slot] = copy_new(b, (uint32_t)st.buffer, st.n_at, st.at,
+        b->order ? b->order[sum->n_slot] : NULL, b->sorted);
     st.buffer = (int32_t)c->id, st.at = turned_at(b, c);
   }
   Task one = *b->k;
@@ -471,7 +623,8 @@ static void product_add(Batch *b) {
 
 /* ---- entry points ------------------------------------------------------------------------------------------------ */
 
-const Task *batch_task(Sched *s, const Task *k) {
+const Task *batch_task(Sched *s, const Task *k, const Expr **when) {
+  *when = NULL;
   if (k->stages.len != 1 || !k->stages.at[0].sum->n_red) return k;
   Batch b = {.s = s, .st = &k->stages.at[0]};
   const EinSum *sum = b.st->sum;
@@ -481,7 +634,8 @@ const Task *batch_task(Sched *s, const Task *k) {
   b.turned = NEW_ARRAY(s->arena, bool, sum->n_slot + 1);
   b.run = NEW_ARRAY(s->arena, uint32_t, b.p.n_label + 1);
   b.rows = b.lanes = NOWHERE;
-  if (!is_free(&b) || !batch_find(&b) || !copies_choose(&b)) return k;
+  if (!is_free(&b) || !batch_find(&b) || !(is_known(&b) ? copies_choose : matrices_choose)(&b)) return k;
+  *when = b.when;
   b.k = arena_copy(s->arena, k, sizeof *k);
   b.k->n_outer = 0;
   b.k->stages.at = NULL, b.k->stages.len = b.k->stages.cap = 0;

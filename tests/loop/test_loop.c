@@ -347,6 +347,29 @@ static const char small[] =
     "for k < (i + 4) from i unroll {\nif (within(k, $N, 0) < 3) {\nY[k] = r[0]\n} else {\nY[i] = r[(k - i)]\n}\n}\n}\n"
     "}\n";
 
+/* A kernel that sees its result in two ways, in a thread loop each. */
+static const char views[] =
+    "loop 1\ntasks {\ntaskgraph 1\ndim N\nbuffer %0 output 0 Y[4, 8] : f32\noutput Y = %0\nkernel 0 Y outer 0 {\n"
+    "stage Y[i:4, j:8] : f32 = 0.0:f32 to %0[i, j]\n}\n}\nkernel Y step 0 work 32 {\n"
+    "buffer Y = %0 : f32 [4, 8] written\nbuffer Z = %0 axes 2 : f32 [32] written\nloops i j k\n"
+    "for i < select(($N < 3), 4, 0) thread {\nfor j < 8 vector {\nY[i, j] = 0.0:f32\n}\n}\n"
+    "for k < select((3 <= $N), 32, 0) thread {\nZ[k] = 0.0:f32\n}\n}\n";
+
+static const TextBreak views_breaks[] = {
+    {"Z[k] = 0.0:f32", "Y[0, 0] = 0.0:f32\nZ[k] = 0.0:f32", "kernel Y: one part uses two places of buffer %0"},
+    {"Z[k] = 0.0:f32", "Z[k] = Y[0, 0]", "kernel Y: one part uses two places of buffer %0"},
+    {"buffer Z = %0 axes 2", "buffer X = %0 axes 2 : f32 [32]\nbuffer Z = %0 axes 2", "kernel Y: two places are buffer %0"},
+};
+
+static void check_views(void) {
+  Arena *a = arena_new();
+  LoopProgram *p = text_well(a, views);
+  OK(p && text_sound(a, p), "a kernel may see a buffer in two ways");
+  OK(p && text_back(p), "its text gives it back");
+  text_breaks(views, COUNT(views_breaks), views_breaks);
+  arena_free(a);
+}
+
 /* Nesting that no kernel has. */
 static void check_depth(void) {
   Arena *a = arena_new();
@@ -372,6 +395,7 @@ int main(void) {
   text_refusals(full, COUNT(refused), refused);
   text_silence(full, "register acc : f32", "register acc : f33");
   text_broken("a small text", small, 10);
+  check_views();
   check_depth();
   return DONE();
 }

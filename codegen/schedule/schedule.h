@@ -198,7 +198,7 @@ typedef struct StagePlan {
   uint32_t *order;           /* the last is the one with most unit-stride accesses */
   uint32_t n_red;
   uint32_t *red;             /* reduced labels, outermost first */
-  bool few;                  /* a condition at run time says that there are few points of the sum */
+  bool few;                  /* a condition at run time says that sums have at most 2 * TILE_BLOCK points */
 } StagePlan;
 StagePlan stage_plan(Sched *s, const TaskStage *stage);
 static inline Move plan_move(const StagePlan *p, uint32_t access, uint32_t label) {

@@ -408,11 +408,34 @@ static Panel *for_this(Panel *t) {
   return best;
 }
 
-const Expr *pack_points_unknown(Sched *s, const StagePlan *p) {
-  const EinSum *sum = p->stage->sum;
-  const Expr *points = ex_int(s, 1);
-  for (uint32_t k = 0; k < p->n_red; k++) points = ex_mul(s, points, p->stage->bound[p->red[k]]);
-  return points->kind == EX_INT || sum->where || sum->domain ? NULL : points;
+/* Their product; NULL: all extents are known. */
+static const Expr *unknown_of(const Panel *t, const Expr *first, uint32_t n, const uint32_t *label) {
+  for (uint32_t k = 0; k < n; k++) first = ex_mul(t->s, first, t->p->stage->bound[label[k]]);
+  return first->kind == EX_INT ? NULL : first;
+}
+
+bool pack_few(const Panel *t, const Expr **few, const Expr **enough) {
+  const StagePlan *p = t->p;
+  Exprs *x = t->s->x;
+  const Expr *points = unknown_of(t, ex_int(t->s, 1), p->n_red, p->red),
+             *rows = unknown_of(t, p->stage->bound[t->u.tile], t->u.n_far, t->u.far),
+             *most = ex_int(t->s, 2 * TILE_BLOCK);
+  *few = *enough = NULL;
+  if (p->stage->sum->where || p->stage->sum->domain) return false;
+  if (rows) {
+    const Expr *least = ex_int(t->s, PACK_FEW_ROWS);
+    *few = expr_op2(x, OP_LT, rows, least), *enough = expr_op2(x, OP_LE, least, rows);
+  }
+  if (rows && points) { /* tiles need no blocks of a sum then */
+    *few = expr_and(x, *few, expr_op2(x, OP_LE, points, most));
+    *enough = expr_op2(x, OP_OR, *enough, expr_op2(x, OP_LT, most, points));
+  }
+  if (points) {
+    const Expr *least = ex_int(t->s, PACK_FEW), *less = expr_op2(x, OP_LT, points, least);
+    *few = *few ? expr_op2(x, OP_OR, *few, less) : less;
+    *enough = expr_and(x, *enough, expr_op2(x, OP_LE, least, points));
+  }
+  return *few;
 }
 
 Panel *pack_choose(Sched *s, const StagePlan *p, Env *e) {

@@ -335,30 +335,30 @@ static void panels_make(Panel *t, bool threads) {
   into(t->s, was);
 }
 
-/* The plan for sums of few points. */
+/* The plan for tiles in place: points of the sum are few if they are unknown. */
 static StagePlan plan_few(Sched *s, const StagePlan *p) {
   StagePlan few = *p;
-  few.few = true;
   few.size = arena_copy(s->arena, p->size, (p->n_label + 1) * sizeof *p->size);
   for (uint32_t k = 0; k < p->n_red; k++)
-    if (!p->exact[p->red[k]]) few.size[p->red[k]] = 1;
+    if (!p->exact[p->red[k]]) few.size[p->red[k]] = 1, few.few = true;
   return few;
 }
 
-/* Sums of so few points that tiles read in place, if extents tell that only at run time: makes these tiles too, with
- * the condition for them. Leaves the opposite condition for panels. */
-static void few_loops(Sched *s, const StagePlan *p, const Env *e) {
-  const Expr *points = pack_points_unknown(s, p), *enough = ex_int(s, PACK_FEW);
+/* If extents tell only at run time that there are too few rows, or points of the sum, for panels: makes tiles that read
+ * in place too, with the condition for them. Leaves the opposite condition for panels. */
+static void few_loops(Panel *t, bool threads) {
+  Sched *s = t->s;
+  const Expr *few, *enough;
   LoopBody *was = s->body;
-  if (!points || s->when) return; /* two versions are enough */
-  StagePlan few = plan_few(s, p);
-  Env own = *e;
-  own.label = arena_copy(s->arena, e->label, (p->n_label + 1) * sizeof *e->label);
-  s->when = expr_op2(s->x, OP_LT, points, enough);
-  s->ahead = arena_printf(s->arena, "fewer than %d points: ", PACK_FEW);
-  bool made = tile_loops(s, &few, &own, true, false);
+  if (!threads || s->when || !pack_few(t, &few, &enough)) return; /* two versions are enough */
+  StagePlan p = plan_few(s, t->p);
+  Env own = *t->e;
+  own.label = arena_copy(s->arena, own.label, (p.n_label + 1) * sizeof *own.label);
+  s->when = few;
+  s->ahead = "few rows or points: ";
+  bool made = tile_loops(s, &p, &own, true, false);
   s->ahead = NULL;
-  s->when = made ? expr_op2(s->x, OP_LE, enough, points) : NULL;
+  s->when = made ? enough : NULL;
   into(s, was);
 }
 
@@ -366,7 +366,7 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   Panel *t = pack_choose(s, p, e);
   if (!t) return false;
   const Expr *when = s->when;
-  if (threads) few_loops(s, p, e);
+  few_loops(t, threads);
   panels_make(t, threads);
   s->when = when;
   return true;

@@ -7,7 +7,8 @@
 enum {
   NO_LABEL = -1,
   PACKS_MOST = 8,
-  PACK_FEW = 16,             /* with fewer rows, lanes or points of the sum, copies are not used often enough */
+  PACK_FEW = 16,             /* with fewer rows, lanes or points of the sum, copies are not used often enough; */
+  PACK_FEW_ROWS = 3,         /*   for rows whose number is unknown, of which those beyond a tile go one by one */
   PARTS_MOST = 3,
   PACK_LINE = 64,            /* bytes of a cache line */
   PACK_AHEAD = 288 * 1024,   /* bytes of a panel: it stays in the second-level cache with its source and the next
@@ -181,8 +182,9 @@ bool pack_body_alone(Panel *t);     /* the same if all packs have one; false and
 
 /* ---- schedule/cpu/panels/choose.c ---- */
 Panel *pack_choose(Sched *s, const StagePlan *p, Env *e); /* NULL: do not use panels */
-/* The number of points of each sum, if only extents that are unknown tell whether they are enough; else NULL. */
-const Expr *pack_points_unknown(Sched *s, const StagePlan *p);
+/* Whether only extents that are unknown tell if there are enough rows and points of the sum; gives the condition for
+ * few of one of them, and the opposite. */
+bool pack_few(const Panel *t, const Expr **few, const Expr **enough);
 /* The cost of the stage by panels or without, for any machine, in multiply-adds of a vector. */
 double pack_cost(Sched *s, const StagePlan *p, Env *e);
 /* Whether no cache line of the tensor has more than a few elements that are needed soon, along its reduced labels and

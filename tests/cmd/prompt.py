@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the prompt at a terminal: keys, history, completion, paste, Ctrl-C. prompt.py EIN, in an empty folder."""
+"""Tests the prompt at a terminal: keys, history, completion, paste, Ctrl-C. prompt.py EIN [--edited], in an
+empty folder."""
 import os
 import pty
 import re
@@ -13,6 +14,7 @@ EIN = sys.argv[1]
 PROMPT, MORE = "ein> ", "...> "
 CTRL_C, CTRL_D, CTRL_P, CTRL_A, CTRL_U, TAB, LEFT, UP, BACK = "\x03", "\x04", "\x10", "\x01", "\x15", "\t", "\x1b[D", "\x1b[A", "\x7f"
 SLOW = "sum[i:9000, j:9000, k:9000] (i * j + k) % 7\n"  # minutes, by whatever
+LONG = "sum[i:4000, j:4000] (i * j) % 7\n"  # seconds, by eval
 failed = []
 
 
@@ -177,8 +179,28 @@ def suspended():
     t.shows(EIN + "\n")
     t.shows("A[i:2] : i64 = i\n")
     t.type("A[1\x1a", end="$ ")
+    t.shows("stty -a\n", "eof = ^D;", end="$ ")
     t.type("fg\n", end=PROMPT + "A[1")
     t.shows("] + 5\n", "i64 = 6")
+    t.type(CTRL_D, end="$ ")
+    t.shows("stty -a\n", "eof = ^D;", end="$ ")
+    t.leave("exit\n")
+
+
+def ahead():
+    """What is typed before the prompt waits for it, Ctrl-D too; after Ctrl-Z as before."""
+    t = Terminal("repl", "--target=eval", EIN_HISTORY="")
+    t.keys(LONG)
+    t.until("7\n", last=False)
+    t.keys("x = 3\n")
+    t.keys(CTRL_D)
+    t.leave("")
+    t = Terminal("-im", by="/bin/sh", end="$ ", EIN_HISTORY="", PS1="$ ", ENV="")
+    t.shows(EIN + " repl --target=eval\n")
+    t.type("\x1a", end="$ ")
+    t.type("fg\n")
+    t.keys(LONG)
+    t.until("7\n", last=False)
     t.type(CTRL_D, end="$ ")
     t.leave("exit\n")
 
@@ -239,7 +261,7 @@ def plain():
     interrupted(TERM="dumb")
 
 
-WITH_LIBEDIT = [edited, completed, pasted, interrupted, suspended]
+WITH_LIBEDIT = [edited, completed, pasted, interrupted, suspended, ahead]
 for f in [plain, told, chained] + (WITH_LIBEDIT if "--edited" in sys.argv else []):
     f()
 sys.exit(1 if failed else 0)

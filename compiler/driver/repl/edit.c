@@ -48,10 +48,18 @@ static unsigned char key_interrupt(EditLine *el, int key) {
   return line_end(el);
 }
 
+/* Between two prompts a terminal would turn Ctrl-D into an end of file, which at the next prompt is read as 0. So it is
+ * no such key to the terminal while it is ours. */
+static void key_leave_kept(EditLine *el, bool kept) {
+  el_set(el, EL_SETTY, "-x", kept ? "eof=" : "eof=^D", NULL);
+}
+
 static unsigned char key_suspend(EditLine *el, int key) {
   (void)key;
+  key_leave_kept(el, false);
   el_set(el, EL_PREP_TERM, 0);
   kill(0, SIGTSTP); /* the whole process group, as the terminal would */
+  key_leave_kept(el, true);
   el_set(el, EL_PREP_TERM, 1);
   return CC_REDISPLAY;
 }
@@ -190,6 +198,7 @@ void *edit_open(Prompt *p) {
   el_set(e->el, EL_BIND, "\033[200~", "ein-paste", NULL);
   el_set(e->el, EL_BIND, "^Z", "ein-suspend", NULL);
   el_set(e->el, EL_SETTY, "-d", "-isig", NULL); /* during editing, so that these are keys, not signals */
+  key_leave_kept(e->el, true);
   el_source(e->el, NULL);
   fputs("\033[?2004h", stdout);
   return e;

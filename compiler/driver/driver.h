@@ -98,6 +98,7 @@ struct Session {
   Front front;
   bool colour, verbose;
   bool without_jit;           /* the user was told that the JIT is not available */
+  bool aside;                 /* a thread of ours is at work until the process ends */
   const char *const *words;   /* of the command line, followed by NULL */
   struct Ranks *ranks;        /* the processes to which this one belongs; NULL: it is alone (ranks.h) */
   bool silent;                /* another of them prints: messages are kept in `unsaid` */

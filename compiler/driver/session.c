@@ -105,12 +105,14 @@ static void stdout_flush(void) {
   if (!stdout_failed && fflush(stdout) != 0) stdout_failed = errno ? errno : EIO;
 }
 
-/* A reader that went away has what it wanted; any other failure loses requested output. */
+/* A reader that went away has what it wanted; any other failure loses requested output. Where a thread is at work, what
+ * exit would take down and the arena stay. */
 Leave session_end(Session *s, Leave code) {
   if (!s->guest) stdout_flush();
   s->capture = false;
   if (!s->guest && stdout_failed && stdout_failed != EPIPE && code != LEAVE_BUG)
     code = fail(s, LEAVE_MACHINE, "cannot write to standard output: %s", strerror(stdout_failed));
+  if (s->aside) _exit((int)code);
   arena_free(s->arena);
   return code;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the prompt at a terminal: keys, history, completion, paste, Ctrl-C. prompt.py EIN [--edited], in an
-empty folder."""
+"""Tests the prompt at a terminal: keys, history, completion, paste, Ctrl-C. prompt.py EIN SLOW [--edited], in an empty
+folder. SLOW is an ein to which Clang takes minutes to open."""
 import os
 import pty
 import re
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-EIN = sys.argv[1]
+EIN, SLOW_EIN = sys.argv[1:3]
 PROMPT, MORE = "ein> ", "...> "
 CTRL_C, CTRL_D, CTRL_P, CTRL_A, CTRL_U, TAB, LEFT, UP, BACK = "\x03", "\x04", "\x10", "\x01", "\x15", "\t", "\x1b[D", "\x1b[A", "\x7f"
 SLOW = "sum[i:9000, j:9000, k:9000] (i * j + k) % 7\n"  # minutes, by whatever
@@ -257,11 +257,23 @@ def chained():
         wrong(f"200 definitions take {few} seconds, 800 take {many}")
 
 
+def left_at_once():
+    """A session does not wait for Clang when it is left; and what it answered is there, at a terminal and in a pipe."""
+    for term in "dumb", "xterm":
+        t = Terminal("repl", "--target=jit", by=SLOW_EIN, EIN_HISTORY="", TERM=term)
+        t.shows("def twice(x) = 2 * x\n")
+        t.leave()
+    done = subprocess.run([SLOW_EIN, "repl", "--json", "--target=jit"], input='"def twice(x) = 2 * x"\n', stdout=subprocess.PIPE,
+                          text=True, timeout=60)
+    if done.returncode or not done.stdout.startswith('{"ok":true'):
+        wrong(f"a pipe gets {done.stdout!r} and {done.returncode}")
+
+
 def plain():
     interrupted(TERM="dumb")
 
 
 WITH_LIBEDIT = [edited, completed, pasted, interrupted, suspended, ahead]
-for f in [plain, told, chained] + (WITH_LIBEDIT if "--edited" in sys.argv else []):
+for f in [left_at_once, plain, told, chained] + (WITH_LIBEDIT if "--edited" in sys.argv else []):
     f()
 sys.exit(1 if failed else 0)

@@ -238,20 +238,25 @@ Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, 
 
 /* ---- ahead ------------------------------------------------------------------------------------ */
 
-struct JitAhead { pthread_t thread; Compiler compiler; Words words; };
+struct JitAhead { pthread_t thread; Compiler compiler; Words words; atomic_bool done; };
 
 /* It stays open. Whoever opens it meanwhile waits for this. The few lines make Clang read and build what it needs for
  * any text. */
-static void *plugin_begin(void *env) {
+static void few_compile(const JitAhead *x) {
   static const char lines[] = "void few(float *x, int n) {\n  for (int i = 0; i < n; i++) x[i] += 1;\n}\n";
-  const JitAhead *x = env;
   const JitText few = {"/ein/few.c", lines, sizeof lines - 1};
   const JitHead none = {.text = "", .runtime = {"/ein/none.h", "", 0}};
   Plugin clang;
   JitMade made;
-  if (!plugin_open(&x->compiler, &clang)) return NULL;
+  if (!plugin_open(&x->compiler, &clang)) return;
   clang.compile(&few, &none, x->words.at, x->words.len, JIT_OBJECT, &made);
   clang.done(&made);
+}
+
+static void *plugin_begin(void *env) {
+  JitAhead *x = env;
+  few_compile(x);
+  atomic_store(&x->done, true);
   return NULL;
 }
 
@@ -269,6 +274,9 @@ JitAhead *jit_ahead(Session *s, const Args *a) {
   return begun ? x : NULL;
 }
 
-void jit_ahead_end(JitAhead *x) {
-  if (x) pthread_join(x->thread, NULL);
+/* Whoever leaves at once does not wait for it. Clang must not be taken down beside a thread that is within it. */
+void jit_ahead_end(Session *s, JitAhead *x) {
+  if (!x) return;
+  if (atomic_load(&x->done)) pthread_join(x->thread, NULL);
+  else s->aside = true;
 }

@@ -148,11 +148,11 @@ const char *jit_macros(const Compiler *c);    /* what compiler_macros would say 
  * here. */
 Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, uint32_t n, const Words *words,
     JitForm form, Bytes *out, bool *there);
-/* Begins to open Clang in a thread, for a session that will probably compile; NULL: it does not. jit_ahead_end waits
- * for it, before the session ends. */
+/* Begins to open Clang in a thread, for a session that will probably compile; NULL: it does not. jit_ahead_end comes
+ * before the session's end. */
 typedef struct JitAhead JitAhead;
 JitAhead *jit_ahead(Session *s, const Args *a);
-void jit_ahead_end(JitAhead *x);
+void jit_ahead_end(Session *s, JitAhead *x);
 /* Says once that the C compiler replaces the JIT, and why; and finds it. */
 Leave jit_instead(Session *s, const char *why, Compiler *out);
 

@@ -220,6 +220,6 @@ Leave cmd_repl(Session *s, Args *a) {
   if (json) l = json_take(&p, s);
   else if (!l || terminal) l = lines_take(&p, s, terminal);
   sheet_end(p.sheet);
-  jit_ahead_end(ahead);
+  jit_ahead_end(s, ahead);
   return l;
 }

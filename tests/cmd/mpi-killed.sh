@@ -67,7 +67,10 @@ tried() { # DELAY WHICH PROGRAM WORD...
   before=$(now)
   stays=no
   while kill -0 $outer 2>/dev/null; do
-    [ $stays = no ] && [ -n "$who" ] && [ $(($(now) - before)) -gt 8000 ] && none_left && stays=yes && kill -9 "$(started $outer | tr -d ' ')"
+    if [ $stays = no ] && [ -n "$who" ] && [ $(($(now) - before)) -gt 8000 ] && none_left; then
+      launcher=$(started $outer | tr -d ' ')
+      [ -n "$launcher" ] && kill -9 "$launcher" && stays=yes # else it is leaving now
+    fi
     sleep 0.05
   done
   wait $outer

@@ -123,7 +123,7 @@ for plan in x little; do
   want 0 mpicc -Wall -Wextra -Werror caller.c -Ix -Lx -lx -lm -fopenmp -o caller
   want 0 ranks 4 ./caller 2
   once=$(bits)
-  EIN_TEST_DELAY=$$ want 0 timeout 300 mpirun -n 4 -x EIN_TEST_DELAY -x LD_PRELOAD="$shim" ./caller "$REPEATS"
+  EIN_TEST_DELAY=$$ want 0 timeout $((300 + 2 * REPEATS)) mpirun -n 4 -x EIN_TEST_DELAY -x LD_PRELOAD="$shim" ./caller "$REPEATS"
   late=$(bits)
   [ -n "$once" ] && [ "$once" = "$late" ] || wrong "$plan.plan: with seed $$ the bits are $late, and $once before"
   [ -z "$all" ] || [ "$all" = "$once" ] || wrong "in rounds the bits are $once, and $all at once"

@@ -268,6 +268,15 @@ weights=$((3 * (4 * 32 * 32 + 3 * 32 * 48) * 2))
   rm -f "$EIN_STANDIN_REPORT"
 }
 
+# With the layers as turns it computes the same: weights are alike in all layers here.
+python3 "$root/samples/papers/llama_prefill.py" 3 32 2 16 48 5 2 20 --turns >turns.ein
+for p in prefill turns; do
+  given=$(sed -n 's/^param //p' $p.ein | grep -o '[UW][QKVO123_]*[0-9]*\[' | sed 's/\[$/=const:0.02/' | tr '\n' ' ')
+  # shellcheck disable=SC2086
+  want 0 "$EIN" run $p.ein X0=randn:seed=2 $given --target=eval -o logits=$p.npy
+done
+cmp -s prefill.npy turns.npy || wrong "turns of layers compute other than layers, one after the other"
+
 # Other programs.
 at=0
 for file in "$root"/tests/run/*.ein; do

@@ -114,12 +114,22 @@ def kernel_seconds(tasks, plan):
     return seconds
 
 
+def one_version(text):
+    """The kernels of this machine's width: a kernel that has tiles for wide vectors too is there twice."""
+    return re.sub(r"^#if EIN_WIDE\n.*?^#endif\n", "", text, flags=re.M | re.S)
+
+
 def body_with(text, seconds):
     """The emitted C, where each kernel is its seconds: its several loops, of one name, numbered, and of one work,
-    follow each other."""
+    follow each other. Loops in rounds take them in the first round."""
     begin = text.index("/* ---- the run ---")
-    head, lines, last, left = text[:begin], text[begin:].split("\n"), None, list(seconds)
+    head, lines, last, left, rounds = text[:begin], one_version(text[begin:]).split("\n"), None, list(seconds), None
     for i, line in enumerate(lines):
+        indent = line[:len(line) - len(line.lstrip())]
+        if line.lstrip().startswith("for (ctx->round = 0;"):
+            rounds = indent
+        elif line == f"{rounds}}}":
+            rounds = None
         found = re.match(r"( *)if \(ein_(?:parallel\w*|once)\(ctx, (\w+)(?:, .*, ([^,]*))?\)\) return", line)
         if not found:
             last = None if "ein_move" in line or "ctx->bound" in line else last
@@ -131,7 +141,8 @@ def body_with(text, seconds):
             if not left:
                 raise LeftOut("more loops than kernels")
         last = (found[2] if not own else last[0], found[3], base, int(number or 0))
-        lines[i] = f"{found[1]}smp_kernel({0 if own else left.pop(0)!r});"
+        takes = "0" if own else repr(left.pop(0))
+        lines[i] = f"{indent}smp_kernel({takes if rounds is None else f'ctx->round ? 0 : {takes}'});"
     if left:
         raise LeftOut(f"{len(left)} kernels without a loop")
     return head + "\n".join(lines)

@@ -89,6 +89,29 @@ def regression(z):
     return dict(w=w, v=w)
 
 
+@sample("papers/coordinates", N=7, M=5, K=4, E=19, F=11, R=3, T=6)
+def coordinates(z):
+    e, f = np.arange(z.E), np.arange(z.F)
+    row, col, value = e % z.N, (e // z.N + 2 * (e % z.N)) % z.M, (5 * e) % 7 - 2.0
+    A, other = np.zeros((z.N, z.M)), np.zeros((z.N, z.M))
+    np.add.at(A, (row, col), value)
+    np.add.at(other, (2 * f % z.N, f % z.M), f + 1.0)
+    w, miss, costs = np.zeros(z.M), [], []
+    for _ in range(z.T):
+        off = A @ (w - np.arange(z.M) + 1.5)
+        miss.append((off**2).sum())
+        w = w - 0.02 * A.T @ off
+    P, Q = 0.1 * (np.arange(z.N)[:, None] + np.arange(z.R) + 1), 0.1 * (np.arange(z.M)[:, None] - np.arange(z.R))
+    for _ in range(z.T):
+        error = value - (P[row] * Q[col]).sum(1)
+        costs.append((error**2).sum())
+        up, uq = np.zeros_like(P), np.zeros_like(Q)
+        np.add.at(up, row, error[:, None] * Q[col])
+        np.add.at(uq, col, error[:, None] * P[row])
+        P, Q = P + 0.06 * up, Q + 0.06 * uq
+    return dict(plus=A + other, times=A @ (np.arange(z.M)[:, None] - np.arange(z.K)), w=w, miss=miss, P=P, Q=Q, costs=costs)
+
+
 # ---- independent subnets, and local SGD ----------------------------------------------------------------------------------
 
 def batch(X, step, size):

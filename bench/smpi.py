@@ -258,8 +258,8 @@ def cases(folder):
                ["exact", "sqrt", "eindecomp-linear"])
     for sizes in ({"D": 8192}, {"D": 597540}, {"D": 597540, "N": 512}):
         yield "classifier", classifier, at("p100_4.json"), (4,), {**CLASSIFIER, **sizes}, all_data
-    yield "speech", classifier, at("p3_10.json"), (4, 8, 16), {"N": 10000, "D": 1600, "H": 100000, "L": 10}, all_data
-    yield "amazon", classifier, at("p3_10.json"), (4, 8, 16), {"N": 1000, "D": 597540, "H": 1000, "L": 14588}, all_data
+    yield "speech", classifier, at("p3_10.json"), (4, 8, 16, 64), {"N": 10000, "D": 1600, "H": 100000, "L": 10}, all_data
+    yield "amazon", classifier, at("p3_10.json"), (4, 8, 16, 64), {"N": 1000, "D": 597540, "H": 1000, "L": 14588}, all_data
 
 
 def table(ein, case, folder):

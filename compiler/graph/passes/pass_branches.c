@@ -220,7 +220,7 @@ static double sum_work(Branches *c, const EinNode *n, const EinSum *s) {
   if (s->by) ops = (double)extern_cost(s->by);
   ExprNodes nodes = expr_nodes(c->scratch, s->body, HAS_LABEL);
   for (const Expr *e; (e = expr_node(&nodes));)
-    if (e->kind == EX_OP && dtype_is_float((DType)e->dtype) && op_info[e->op].ulp > 0) ops += LONG_OPERATION;
+    if (e->kind == EX_OP && dtype_is_float((DType)e->dtype) && op_info[e->op].ulp > 0) ops += (double)LONG_OPERATION;
   return ops * labels_points(n, labels_below(labels));
 }
 
@@ -229,7 +229,7 @@ static double work(Branches *c, const EinNode *n) {
   if (n->kind != EIN_REPEAT) return 0;
   double turn = 0;
   vec_each_of(const EinNode, x, n->body->nodes) turn += work(c, x);
-  return turn * (n->body->turns ? extent_guess(n->body->turns) : TURNS_GUESSED);
+  return turn * (n->body->turns ? extent_guess(n->body->turns) : (double)TURNS_GUESSED);
 }
 
 /* Finds what only branches need, from the last seed upwards; twice: also what both do. */
@@ -263,7 +263,7 @@ static bool is_worth(Branches *c, const Group *g, bool side) {
     long_for += sum_work(c, s->node, &s->as[side]);
     elements += labels_points(s->node, labels_below(s->node->sum->n_out));
   }
-  return long_for >= WORTH_LEAST && long_for >= WORTH * elements;
+  return long_for >= (double)WORTH_LEAST && long_for >= (double)WORTH * elements;
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------ */

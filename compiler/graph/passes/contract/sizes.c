@@ -75,7 +75,7 @@ static uint32_t trees_find(Contract *c, const Steps *p, OrderTree *tree, double 
 
 /* The tree that saves most beside those before it, which cost `now`; 0: none saves much. */
 static uint32_t tree_choose(uint32_t n, const double cost[SAMPLES][TREES_MOST], double *now) {
-  double best = SAMPLES * log(SAVES);
+  double best = (double)SAMPLES * log(SAVES);
   uint32_t chosen = 0;
   for (uint32_t i = 1; i < n; i++) {
     double saved = 0;

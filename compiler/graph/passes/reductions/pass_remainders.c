@@ -165,7 +165,7 @@ typedef struct Made { EinNode *slot[CLASSES_MOST]; uint32_t n; } Made;
 static const Expr *parts_chosen(Remainders *c, EinRegion *r, Made *to, uint32_t pair, int64_t *at) {
   Exprs *p = c->b.old->exprs;
   const EinNode *n = c->n;
-  if (pair == c->n_pair) {
+  if (pair == PAIRS_MOST || pair == c->n_pair) {
     const Expr *index[64];
     for (uint32_t k = 0; k < n->rank; k++) index[k] = expr_label(p, k);
     for (uint32_t i = 0; i < c->n_pair; i++)

@@ -25,7 +25,7 @@ static void repeats_look(const Job *j, Progress *p, const char *name, bool *foun
   uint32_t repeats = 0;
   for (uint32_t i = 0; i < j->graph->top->nodes.len; i++) {
     const EinNode *n = j->graph->top->nodes.at[i];
-    if (n->kind != EIN_REPEAT) continue;
+    if (n->kind != EIN_REPEAT || repeat_is_once(n->body->turn)) continue;
     ExprEnv env = {.dim = dim_of_job, .ctx = (void *)(uintptr_t)j};
     Value v;
     bool known = n->body->turns && expr_value(n->body->turns, &env, &v);
@@ -109,7 +109,8 @@ static bool lives_in(const TaskGraph *t, const Task *repeat, const TaskBuffer *b
 static void buffer_find(Progress *p, const Job *j) {
   const Task *repeat = NULL;
   for (uint32_t i = 0; i < j->tasks->tasks.len; i++)
-    if (j->tasks->tasks.at[i]->kind == TASK_REPEAT) repeat = j->tasks->tasks.at[i];
+    if (j->tasks->tasks.at[i]->kind == TASK_REPEAT && !repeat_is_once(j->tasks->tasks.at[i]->turn))
+      repeat = j->tasks->tasks.at[i];
   for (uint32_t i = 0; repeat && p->watch && i < j->tasks->buffers.len; i++) {
     const TaskBuffer *b = &j->tasks->buffers.at[i];
     if (!lives_in(j->tasks, repeat, b) || b->rank || b->when || !b->name || strcmp(b->name->s, p->watch) != 0 ||

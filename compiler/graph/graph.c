@@ -1,5 +1,7 @@
 /* graph/graph.c - builds an EinGraph: puts nodes into regions, and interns EinSums and monoids, so that equal
  * operations of one graph are one pointer. Shapes are kept in normal form. */
+#include <string.h>
+
 #include "inside.h"
 
 EinGraph *graph_new(Arena *a, Strings *t, Exprs *p) {
@@ -55,6 +57,14 @@ static const Expr **extents_copy(EinGraph *g, uint32_t n, const Expr *const *e) 
   const Expr **to = NEW_ARRAY(g->arena, const Expr *, n);
   for (uint32_t i = 0; i < n; i++) to[i] = extent_normal(g->exprs, e[i]);
   return to;
+}
+
+bool repeat_is_once(Str turn) { return strcmp(turn->s, GRAPH_ONCE) == 0; }
+
+bool graph_repeats(const EinGraph *g) {
+  vec_each_of(const EinNode, n, g->top->nodes)
+    if (n->kind == EIN_REPEAT && !repeat_is_once(n->body->turn)) return true;
+  return false;
 }
 
 EinNode *region_use(const EinRegion *r, uint32_t i) {

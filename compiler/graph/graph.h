@@ -91,6 +91,12 @@ struct EinGraph {
   Map sums;                  /* interned EinSums; private to graph.c */
 };
 
+/* A repeat of at most one turn that a pass made of the branch of a choice: the name of its counter is no user's. Whether
+ * the graph has any other repeat outside of repeats. */
+#define GRAPH_ONCE "~once"
+bool repeat_is_once(Str turn);
+bool graph_repeats(const EinGraph *g);
+
 /* What a repeat itself uses, one after the other: its bound, its states' first and next values, its stacks, and its
  * stop, if it has one. NULL: there are no more. */
 EinNode *region_use(const EinRegion *r, uint32_t i);

@@ -5,14 +5,15 @@
  *
  * becomes a repeat of at most one turn, which contains the sum and all else that only the branch needs:
  *
- *     repeat once < (if t % 50 == 0 then 1 else 0) {
+ *     repeat ~once < (if t % 50 == 0 then 1 else 0) {
  *       state s = best
  *       next s = sum[i] E[i]
  *     }
  *
  * So no language after the graph needs another word for it: tasks, plans and devices skip its turns. A reduction whose
  * predicate has such a condition is a choice between it and its value for no points. Choices by the same condition
- * share a repeat. This is done where a branch takes long; a choice between two such branches becomes two repeats, one
+ * share a repeat. Outside of a program's repeats this is not done: those stay the outermost ones, whose turns are counted
+ * and kept. It is done where a branch takes long; a choice between two such branches becomes two repeats, one
  * after the other. */
 #include <string.h>
 
@@ -301,8 +302,9 @@ static void group_find(Branches *c, const EinRegion *r, uint32_t at) {
 }
 
 static void groups_find(Branches *c, const EinRegion *r) {
+  bool may = r->repeat || !graph_repeats(c->b.old);
   vec_each_of(const EinNode, n, r->nodes)
-    if (n->kind == EIN_VERTEX) seed_find(c, n);
+    if (may && n->kind == EIN_VERTEX) seed_find(c, n);
   for (uint32_t i = r->nodes.len; i-- > 0;) group_find(c, r, i);
   vec_each_of(const EinNode, n, r->nodes)
     if (n->kind == EIN_REPEAT) groups_find(c, n->body);
@@ -373,7 +375,7 @@ static EinNode *turns_made(Branches *c, EinRegion *r, const Seed *s, bool side) 
 static void side_repeat(Branches *c, EinRegion *r, const Group *g, bool side, EinNode **value) {
   const EinNode *last = g->seed[g->n - 1]->node;
   EinNode *turns = turns_made(c, r, g->seed[0], side);
-  EinNode *loop = graph_repeat(c->b.g, r, strings_printf(c->b.g->strings, "once"));
+  EinNode *loop = graph_repeat(c->b.g, r, strings_printf(c->b.g->strings, GRAPH_ONCE));
   EinRegion *body = loop->body;
   loop->place = last->place;
   body->bound = turns;

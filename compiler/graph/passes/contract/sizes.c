@@ -42,10 +42,11 @@ static double tree_cost(const OrderProblem *o, const OrderTree *t) {
   return copy.cost;
 }
 
-/* Whether sizes decide, of which some are not known. */
+/* Whether sizes decide, of which some are not known; and orders can be branches, of which only one is made. */
 static bool sizes_decide(const Contract *c, const Steps *p) {
   const EinNode *root = p->product->root;
   bool open = false;
+  if (!root->region->repeat && graph_repeats(c->b.old)) return false;
   for (uint32_t k = 0; k < p->product->bound.len; k++) open |= p->product->bound.at[k]->kind != EX_INT;
   for (uint32_t k = 0; k < root->rank; k++)
     if (root->merge[k] != 1) return false;

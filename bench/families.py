@@ -32,6 +32,7 @@ GREAT_MASK = "-1e30 is a number: a row of nothing else keeps its scores, and a g
 ZERO_WEIGHT = "an infinity or a NaN at a corner, times 0, is NaN: nine points and not five"
 TWO_LOGARITHMS = "two logarithms, each rounded, and not one"
 DIVIDED_LAST = "each result is divided and rounded, and not each row"
+HORNER = "at an infinity, powers of other signs are NaN when added, and Horner's rule gives an infinity"
 ONE_PASS = "it loses digits if the mean is large beside the deviation, and reads the tensor once"
 
 
@@ -481,7 +482,7 @@ FAMILIES = [
         "horner": "output Y[i] = 1 + X[i] * (0.5 + X[i] * (0.25 + X[i] * (0.125 + X[i] * 0.0625)))",
         "sum": "output Y[i] = sum[k:5] 0.5 ^ k * X[i] ^ k",
         "coefficients": "c[k:5] : f32 = 0.5 ^ k\noutput Y[i] = sum[k] c[k] * X[i] ^ k",
-    }),
+    }, another={"horner": HORNER}),
     Family("second differences", "dim N = 1000\ninput X[i:N,j:N] : f32\n", {
         "one step": "output Y[i,j:N-2] = X[i,j+2] - 2 * X[i,j+1] + X[i,j+0]",
         "two steps": "D[i,j:N-1] = X[i,j+1] - X[i,j+0]\noutput Y[i,j:N-2] = D[i,j+1] - D[i,j+0]",

@@ -91,8 +91,8 @@ struct EinGraph {
   Map sums;                  /* interned EinSums; private to graph.c */
 };
 
-/* A repeat of at most one turn that a pass made of the branch of a choice: the name of its counter is no user's. Whether
- * the graph has any other repeat outside of repeats. */
+/* A repeat of at most one turn that a pass made of the branch of a choice: its counter has a name that no user can
+ * write. Whether the graph has any other repeat outside of repeats. */
 #define GRAPH_ONCE "~once"
 bool repeat_is_once(Str turn);
 bool graph_repeats(const EinGraph *g);

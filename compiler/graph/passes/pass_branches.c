@@ -12,8 +12,8 @@
  *
  * So no language after the graph needs another word for it: tasks, plans and devices skip its turns. A reduction whose
  * predicate has such a condition is a choice between it and its value for no points. Choices by the same condition
- * share a repeat. Outside of a program's repeats this is not done: those stay the outermost ones, whose turns are counted
- * and kept. It is done where a branch takes long; a choice between two such branches becomes two repeats, one
+ * share a repeat. Outside of a program's repeats this is not done: those stay the outermost ones, whose turns are
+ * counted and kept. It is done where a branch takes long; a choice between two such branches becomes two repeats, one
  * after the other. */
 #include <string.h>
 

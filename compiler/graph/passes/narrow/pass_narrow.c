@@ -48,7 +48,8 @@ static bool reads_narrow(const Narrow *w, const EinNode *n) {
 
 /* Whether it may stop the program: by an index, or as the place of a maximum of nothing. */
 static bool can_fail(const EinSum *s) {
-  return red_is_arg(s) || expr_can_fail(s->body) || (s->where && expr_can_fail(s->where)) || (s->domain && expr_can_fail(s->domain));
+  return red_is_arg(s) || expr_can_fail(s->body) || (s->where && expr_can_fail(s->where)) ||
+         (s->domain && expr_can_fail(s->domain));
 }
 
 static const Expr *extent_read(void *ctx, const Expr *read, uint32_t k) {

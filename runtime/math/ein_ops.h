@@ -66,8 +66,10 @@ EIN_INLINE float ein_uniform_f32(int64_t seed, int64_t index) {
  * have. */
 #if defined(__GNUC__) && !defined(__CUDACC__)
 #define EIN_IS_POWER(b) (__builtin_constant_p(b) && (b) > 0 && ((b) & ((b) - 1)) == 0)
+#define EIN_POWER_OF(b) __builtin_ctzll((unsigned long long)(b))
 #else
 #define EIN_IS_POWER(b) 0
+#define EIN_POWER_OF(b) 0
 #endif
 
 /* ---- integers: two's complement; // floors, % has the divisor's sign; division by 0 gives 0 ----
@@ -92,7 +94,7 @@ EIN_INLINE float ein_uniform_f32(int64_t seed, int64_t index) {
   }                                                                                                \
   EIN_INLINE T ein_idiv_##n(T a, T b) {                                                            \
     W x = a, y = b, d = ((y == 0) | (y == -1)) ? 1 : y;                                            \
-    if (EIN_IS_POWER(b)) return (T)(x >> __builtin_ctzll((unsigned long long)(b)));                \
+    if (EIN_IS_POWER(b)) return (T)(x >> EIN_POWER_OF(b));                                         \
     W q = x / d, m = x % d;                                                                        \
     q -= (m != 0) & ((m ^ d) < 0);                                                                 \
     return (T)(y == 0 ? 0 : y == -1 ? (U)0 - (U)x : (U)q);                                         \

@@ -4,7 +4,6 @@
 # use matrix units, have the form of attention, or fill the registers of a thread. Kernels that state how many blocks share a multiprocessor spill no registers. Skipped without NVRTC.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-turn 2
 command -v python3 >/dev/null || { echo 'skipped: there is no python3'; exit 77; }
 
 "$EIN" build "$root/tests/run/matmul.ein" --emit=runtime -o ein_run.h || exit 1

@@ -43,7 +43,7 @@ typedef struct Seed {
 /* Choices by one condition, made where the last of them stands. */
 typedef struct Group {
   Seed *seed[SEEDS_MOST];
-  uint32_t n;
+  uint32_t n, at;            /* at: where in its region the last of them is */
   Nodes only[2];             /* what that branch needs and nothing else, but for the other branch if both are worth it:
                               * then it is made in each, for what each may need only in a branch of its own */
   bool worth[2];
@@ -56,7 +56,8 @@ typedef struct Branches {
   Seed **seed;
   Group **group;             /* at its last seed */
   bool *late;                /* made with its group */
-  int64_t proofs;
+  uint8_t *in;               /* OUTSIDE between groups */
+  int64_t proofs, looks;     /* left for the graph; looks: at nodes, for groups */
   bool some;
 } Branches;
 
@@ -236,11 +237,10 @@ static double work(Branches *c, const EinNode *n) {
 /* Finds what only branches need, from the last seed upwards; twice: also what both do. */
 static void needs_find(Branches *c, Group *g, bool twice) {
   const EinRegion *r = g->seed[0]->node->region;
-  uint8_t *in = NEW_ARRAY(c->scratch, uint8_t, c->b.old->n_nodes + 1);
-  memset(in, OUTSIDE, c->b.old->n_nodes);
-  for (uint32_t i = r->nodes.len; i-- > 0;) {
+  uint8_t *in = c->in;
+  c->looks -= g->at;
+  for (uint32_t i = g->at; i-- > 0;) {
     const EinNode *n = r->nodes.at[i];
-    if (n->id >= g->seed[g->n - 1]->node->id) continue;
     unsigned where = needed_in(c, g, in, n);
     bool apart = where == IN_FALSE || where == IN_TRUE || (twice && where == (IN_FALSE | IN_TRUE));
     in[n->id] = apart ? (uint8_t)where : OUTSIDE;
@@ -248,10 +248,12 @@ static void needs_find(Branches *c, Group *g, bool twice) {
       in[c->use[n->id].by.at[k]->id] = in[n->id];
   }
   g->only[0] = g->only[1] = (Nodes){0};
-  vec_each_of(const EinNode, n, r->nodes) {
-    if (in[n->id] & OUTSIDE) continue;
+  for (uint32_t i = 0; i < g->at; i++) {
+    const EinNode *n = r->nodes.at[i];
+    if (in[n->id] == OUTSIDE) continue;
     if (in[n->id] & IN_FALSE) vec_push(c->scratch, g->only[0], n);
     if (in[n->id] & IN_TRUE) vec_push(c->scratch, g->only[1], n);
+    in[n->id] = OUTSIDE;
   }
 }
 
@@ -279,8 +281,8 @@ static bool waits_for(Branches *c, const EinNode *n, uint32_t last) {
 
 static void group_find(Branches *c, const EinRegion *r, uint32_t at) {
   Seed *last = c->seed[r->nodes.at[at]->id];
-  if (!last || c->late[last->node->id]) return;
-  Group g = {.seed = {last}, .n = 1};
+  if (!last || c->late[last->node->id] || (c->looks -= at) < 0) return;
+  Group g = {.seed = {last}, .n = 1, .at = at};
   for (uint32_t i = at; i-- > 0 && g.n < SEEDS_MOST;) {
     Seed *s = c->seed[r->nodes.at[i]->id];
     if (s && s->key == last->key && !c->late[s->node->id] && waits_for(c, s->node, last->node->id))
@@ -428,10 +430,13 @@ EinGraph *graph_branches(Arena *a, const EinGraph *g, PassNotes *notes) {
     Branches c = {.b = {.arena = a, .pass = "branches", .notes = notes}, .scratch = arena_new()};
     const EinGraph *old = c.b.old = made ? made : g;
     c.proofs = 1000 + 4 * (int64_t)old->n_nodes;
+    c.looks = 1000000 + 200 * (int64_t)old->n_nodes;
     c.use = NEW_ARRAY(c.scratch, Use, old->n_nodes + 1);
     c.seed = NEW_ARRAY(c.scratch, Seed *, old->n_nodes + 1);
     c.group = NEW_ARRAY(c.scratch, Group *, old->n_nodes + 1);
     c.late = NEW_ARRAY(c.scratch, bool, old->n_nodes + 1);
+    c.in = NEW_ARRAY(c.scratch, uint8_t, old->n_nodes + 1);
+    memset(c.in, OUTSIDE, old->n_nodes + 1);
     uses_find(&c, old->top);
     for (uint32_t i = 0; i < old->outputs.len; i++) c.use[old->outputs.at[i].node->id].elsewhere = true;
     for (uint32_t i = 0; i < old->asserts.len; i++) c.use[old->asserts.at[i].node->id].elsewhere = true;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
  * Places buffers with known lifetimes in memory: sizes and lifetimes in, offsets out. The problem is NP-hard,
- * so several greedy orders are tried, and the best result is used. No result is smaller than the most bytes
- * alive at one time; the search ends when it reaches that.
+ * so several greedy orders are tried, and the best result is used. Then the buffer that ended highest is placed
+ * first, again and again, and some go to the end of a gap. No result is smaller than the most bytes alive at one time; the search ends
+ * when it reaches that.
  */
 #include "ein_run.h"
 
-enum { EIN_LAYOUT_ALIGN = 64, EIN_LAYOUT_FEW = 2048 };
+enum { EIN_LAYOUT_ALIGN = 64, EIN_LAYOUT_FEW = 2048, EIN_LAYOUT_RAISED = 24, EIN_LAYOUT_WORK = 1 << 17 };
 
 /* The orders in which buffers are placed. In orders by time, only buffers that are alive are compared; the
  * others compare with all that are already placed. */
@@ -26,6 +27,8 @@ typedef struct ein_layout_job {
   int64_t *offset;
   int *at;                     /* the placed buffers by increasing offset, then the remaining ones */
   ein_order order;
+  int raised[EIN_LAYOUT_RAISED], n_raised; /* placed before all others, the last one first */
+  uint32_t high;               /* bit k % 32: buffer k goes to the end of its gap, not to its beginning */
   int64_t most;                /* the most bytes alive at one time; computed by BY_FIRST */
 } ein_layout_job;
 
@@ -48,7 +51,16 @@ static double ein_layout_key(const ein_layout_job *j, int k) {
   }
 }
 
+/* 0 if it is not raised. */
+static int ein_layout_rank(const ein_layout_job *j, int k) {
+  int i = j->n_raised;
+  while (i > 0 && j->raised[i - 1] != k) i--;
+  return i;
+}
+
 static int ein_layout_before(const ein_layout_job *j, int a, int b) {
+  int up = j->n_raised ? ein_layout_rank(j, a) - ein_layout_rank(j, b) : 0;
+  if (up) return up > 0;
   double x = ein_layout_key(j, a), y = ein_layout_key(j, b);
   if (x != y) return x < y;
   if (j->bytes[a] != j->bytes[b]) return j->bytes[a] > j->bytes[b];
@@ -83,8 +95,8 @@ static int ein_layout_over(const ein_layout_job *j, int m, int k) {
   return j->order == EIN_BY_LAST && j->first[m] > j->last[k];
 }
 
-/* Returns the offset of the smallest gap that holds `size`, else the end of the live buffers. Drops buffers
- * whose lifetime has ended; sets *n to how many remain. */
+/* Returns an offset in the smallest gap that holds `size`, else the end of the live buffers; for a high buffer there is
+ * a gap up to the most bytes that are alive. Drops buffers whose lifetime has ended; sets *n to how many remain. */
 static int64_t ein_layout_find(const ein_layout_job *j, int k, int64_t size, int *n, int64_t *alive) {
   int64_t end = 0, best = -1, best_gap = INT64_MAX;
   int kept = 0;
@@ -99,7 +111,9 @@ static int64_t ein_layout_find(const ein_layout_job *j, int k, int64_t size, int
     *alive += m_size;
   }
   *n = kept;
-  return best >= 0 ? best : end;
+  if (!(j->high >> k % 32 & 1)) return best >= 0 ? best : end;
+  if (best >= 0) return best + best_gap - size;
+  return j->most - size > end ? j->most - size : end;
 }
 
 /* Places all buffers in one order. Returns the total bytes, or -1. */
@@ -124,22 +138,66 @@ static int64_t ein_layout_try(ein_layout_job *j) {
   return total;
 }
 
+static int ein_layout_meet(const ein_layout_job *j, int a, int b) {
+  return j->first[a] <= j->last[b] && j->first[b] <= j->last[a];
+}
+
+/* A buffer to place first: the one that ends where all do; or if it is first already, another that lives when it does,
+ * a different one each time. -1: there is none. */
+static int ein_layout_next(const ein_layout_job *j, int64_t total, uint32_t *state) {
+  int top = 0, k;
+  while (top < j->n && j->offset[top] + ein_layout_size(j, top) < total) top++;
+  if (top == j->n) return -1;
+  if (!j->n_raised || j->raised[j->n_raised - 1] != top) return top;
+  *state = *state * 1664525u + 1013904223u;
+  k = (int)((*state >> 8) % (uint32_t)j->n);
+  for (int i = 0; i < j->n; i++, k = k + 1 == j->n ? 0 : k + 1)
+    if (k != top && j->bytes[k] && ein_layout_meet(j, k, top)) return k;
+  return -1;
+}
+
+static void ein_layout_raise(ein_layout_job *j, int k) {
+  int i = ein_layout_rank(j, k);
+  if (!i) i = j->n_raised < EIN_LAYOUT_RAISED ? ++j->n_raised : 1; /* the one that was raised first is no longer */
+  for (; i < j->n_raised; i++) j->raised[i - 1] = j->raised[i];
+  j->raised[j->n_raised - 1] = k;
+}
+
+/* Tries the order; leaves it in *best if it is better than *total. Returns what it takes. */
+static int64_t ein_layout_better(ein_layout_job *j, ein_layout_job *best, int64_t *total) {
+  int64_t now = ein_layout_try(j);
+  if (now >= 0 && now < *total) *total = now, *best = *j;
+  return now;
+}
+
+static void ein_layout_search(ein_layout_job *j, ein_layout_job *best, int64_t total) {
+  for (int o = EIN_BY_LAST; o < (j->n <= EIN_LAYOUT_FEW ? EIN_ORDERS : EIN_BY_SIZE) && total > j->most; o++) {
+    uint32_t state = 1;
+    int64_t work = EIN_LAYOUT_WORK, now;
+    j->order = (ein_order)o;
+    j->n_raised = 0, j->high = 0;
+    now = ein_layout_better(j, best, &total);
+    while (o >= EIN_BY_SIZE && total > j->most && (work -= (int64_t)j->n * j->n) > 0) {
+      int k = ein_layout_next(j, now, &state);
+      if (k < 0) break;
+      ein_layout_raise(j, k);
+      j->high = state;
+      now = ein_layout_better(j, best, &total);
+    }
+  }
+}
+
 EIN_API int64_t ein_layout(
     int n, const int64_t *bytes, const int *first, const int *last, int64_t *offset, int *order) {
-  ein_layout_job j = {n, bytes, first, last, offset, order, EIN_BY_FIRST, 0};
+  ein_layout_job j = {.n = n, .bytes = bytes, .first = first, .last = last, .offset = offset, .at = order};
   int64_t sum = 0;
   for (int k = 0; k < n; k++) { /* the sum of all sizes fits, so nothing below wraps */
     if (bytes[k] < 0 || bytes[k] > INT64_MAX - EIN_LAYOUT_ALIGN - sum) return -1;
     sum += ein_layout_size(&j, k);
   }
   int64_t total = ein_layout_try(&j);
-  ein_order best = EIN_BY_FIRST;
-  for (int o = EIN_BY_LAST; o < (n <= EIN_LAYOUT_FEW ? EIN_ORDERS : EIN_BY_SIZE) && total > j.most; o++) {
-    j.order = (ein_order)o;
-    int64_t other = ein_layout_try(&j);
-    if (other < total) total = other, best = j.order;
-  }
-  if (best == j.order) return total;
-  j.order = best;
-  return ein_layout_try(&j);
+  if (total < 0 || total == j.most) return total;
+  ein_layout_job best = j;
+  ein_layout_search(&j, &best, total);
+  return ein_layout_try(&best);
 }

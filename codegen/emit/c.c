@@ -225,20 +225,12 @@ static void checks_print(CPrinter *p, Buf *out) {
   }
 }
 
-static void scratch_of(CPrinter *p, Buf *out, Map *seen, const LoopKernel *k) {
-  const Expr *e = c_scratch(p, k);
-  if (expr_is_int(e, 0) || map_find(seen, e)) return;
-  map_put(seen, e, p);
-  buf_str(out, "  p->scratch = ein_max_i64(p->scratch, ");
-  c_checked(p, out, e);
-  buf_str(out, ");\n");
-}
-
 static void scratch_text(CPrinter *p, Buf *out) {
-  Map seen = map_new(p->arena);
-  vec_each_of(const LoopKernel, k, p->p->kernels) {
-    scratch_of(p, out, &seen, k);
-    if (k->narrow) scratch_of(p, out, &seen, k->narrow);
+  LoopSizes sizes = loop_scratches(p->p);
+  for (uint32_t i = 0; i < sizes.len; i++) {
+    buf_str(out, "  p->scratch = ein_max_i64(p->scratch, ");
+    c_checked(p, out, sizes.at[i]);
+    buf_str(out, ");\n");
   }
 }
 

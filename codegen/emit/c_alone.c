@@ -45,7 +45,7 @@ void emit_kernel(Buf *c, const LoopProgram *lp, uint32_t number, const EmitOptio
   p.functions.same = first;
   p.functions.shared = shared;
   p.functions.alone = true;
-  *out = (EmitKernel){.scratch = c_scratch(&p, k), .numbers = loop_numbers(lp->arena, k)};
+  *out = (EmitKernel){.scratch = loop_scratch(lp->tasks->exprs, k), .numbers = loop_numbers(lp->arena, k)};
   buf_str(c, "#define EIN_STATIC\n");
   c_runtime(c, o);
   Buf rest = buf_new(lp->arena);

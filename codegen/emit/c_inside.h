@@ -125,7 +125,6 @@ void c_parts_table(CPrinter *p);     /* of the current kernel: EMIT_PARTS */
 const char *c_number(CPrinter *p, const Expr *e); /* the text of the operation's loop_number */
 /* The buffers and numbers of kernels that share functions. */
 void c_bound_tables(CPrinter *p);
-const Expr *c_scratch(CPrinter *p, const LoopKernel *k); /* bytes of a worker's memory */
 
 /* ---- cuda.c: the same for a device ---- */
 void c_device_call(CPrinter *p, uint32_t number, const char *indent);

@@ -96,24 +96,6 @@ static void strides_print(CPrinter *p, uint32_t place) {
   }
 }
 
-/* The bytes of a worker's array, rounded up to a cache line. */
-static const Expr *scratch_bytes(CPrinter *p, const LoopPlace *x) {
-  Exprs *e = p->p->tasks->exprs;
-  int64_t size = dtype_size(x->dtype) < 4 && dtype_is_float(x->dtype) ? 4 : dtype_size(x->dtype);
-  const Expr *n = expr_int(e, DT_I64, size);
-  for (uint32_t k = 0; k < x->rank; k++) n = expr_op2(e, OP_MUL, n, x->dim[k]);
-  n = expr_op2(e, OP_IDIV, expr_op2(e, OP_ADD, n, expr_int(e, DT_I64, 63)), expr_int(e, DT_I64, 64));
-  return expr_op2(e, OP_MUL, n, expr_int(e, DT_I64, 64));
-}
-
-const Expr *c_scratch(CPrinter *p, const LoopKernel *k) {
-  const Expr *all = expr_int(p->p->tasks->exprs, DT_I64, 0);
-  for (uint32_t i = 0; i < k->places.len; i++)
-    if (k->places.at[i].space == SPACE_SCRATCH)
-      all = expr_op2(p->p->tasks->exprs, OP_ADD, all, scratch_bytes(p, &k->places.at[i]));
-  return all;
-}
-
 static void scratch_print(CPrinter *p) {
   const Expr *at = expr_int(p->p->tasks->exprs, DT_I64, 0);
   for (uint32_t i = 0; i < p->k->places.len; i++) {
@@ -128,7 +110,7 @@ static void scratch_print(CPrinter *p) {
       buf_str(p->out, ");\n");
       p->f.uses_ctx = p->f.uses_worker = true;
     }
-    at = expr_op2(p->p->tasks->exprs, OP_ADD, at, scratch_bytes(p, x));
+    at = expr_op2(p->p->tasks->exprs, OP_ADD, at, loop_scratch_place(p->p->tasks->exprs, x));
   }
 }
 

@@ -206,6 +206,14 @@ typedef struct LoopProgram {
  * stage's labels. NULL: the kernel lacks some of them. */
 LoopStmt *loop_call(const LoopProgram *p, const LoopKernel *k, const TaskStage *s);
 
+/* ---- memory of a thread: scratch.c ------------------------------------------------------------------------- */
+/* The bytes of an array in SPACE_SCRATCH, rounded up to a cache line; and of all of a kernel's. Dims-only. */
+const Expr *loop_scratch_place(Exprs *e, const LoopPlace *x);
+const Expr *loop_scratch(Exprs *e, const LoopKernel *k);
+/* What the kernels need, each size once and none of 0: a thread keeps the largest. */
+typedef VEC(const Expr *) LoopSizes;
+LoopSizes loop_scratches(const LoopProgram *p);
+
 /* ---- text, check -------------------------------------------------------------------------------- */
 void loop_print(Buf *out, const LoopProgram *p); /* begins with the TaskGraph's text */
 LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);

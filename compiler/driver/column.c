@@ -323,16 +323,22 @@ static Leave buffer_fits(Session *s, const Job *j, const TaskBuffer *b) {
 
 /* The same on every machine, so that the same program gives the same bits: sized for AVX-512. Where registers are
  * narrower or fewer, the C compiler uses several for one; tiles are sized to fit. A machine file may state more. */
+Leave loop_target(Session *s, const Args *a, LoopTarget *target, double *worth_threads) {
+  *target = (LoopTarget){.lanes_bytes = 64, .registers = 32};
+  Leave l = tuning_find(s, a, target, worth_threads);
+  target->device = target_device(s, a);
+  target->apart = arg_has(a, OPT_DETERMINISTIC);
+  return l;
+}
+
 Leave job_loops(Session *s, Job *j, const Args *a) {
-  LoopTarget target = {.lanes_bytes = 64, .registers = 32};
-  Leave l = tuning_find(s, a, &target, &j->worth_threads);
+  LoopTarget target;
+  Leave l = loop_target(s, a, &target, &j->worth_threads);
   if (!l) l = job_tasks(s, j, a);
   if (l) return l;
   if (j->loops) return loops_run_here(s, j, a);
   for (uint32_t i = 0; i < j->tasks->buffers.len && !l; i++) l = buffer_fits(s, j, &j->tasks->buffers.at[i]);
   if (l) return l;
-  target.device = target_device(s, a);
-  target.apart = arg_has(a, OPT_DETERMINISTIC);
   if (target.device && extern_count(j->tasks->exprs)) {
     const Extern *x = extern_at(j->tasks->exprs, 0);
     return fail(s, LEAVE_PROGRAM, "%s%s is a C function, and a device cannot call it: CUDA does without `extern`",

@@ -271,6 +271,8 @@ Leave machine_said(Session *s, const Args *a, const struct Machine **out); /* by
                                                                             * none */
 Leave machine_file(Session *s, const char *path, const struct Machine **out);
 Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads);
+/* What loops are made for; what the C compiler says is not in it yet. */
+Leave loop_target(Session *s, const Args *a, LoopTarget *target, double *worth_threads);
 /* Finds which registers the C compiler has. */
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target);
 bool job_dim(const Job *j, Str name, int64_t *out);

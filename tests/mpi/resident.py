@@ -85,7 +85,8 @@ def resident(folder, ranks, command):
 
 
 def planned(ein, path, ranks, words):
-    return json.loads(call([ein, "plan", path, "-n", str(ranks), "--format=json", *words]))["memory"]["bytes"]
+    memory = json.loads(call([ein, "plan", path, "-n", str(ranks), "--format=json", *words]))["memory"]
+    return memory["bytes"] + memory["kernel_bytes"]
 
 
 def main():
@@ -94,7 +95,7 @@ def main():
     args.add_argument("names", nargs="*")
     args.add_argument("--ranks", default="2,3,4")
     args.add_argument("--memory", type=float, default=0)
-    args = args.parse_args()
+    args = args.parse_intermixed_args()
     ein, over = os.path.abspath(args.ein), 0
     print("| program | processes | plan | above an empty one, most | limit |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:

@@ -77,11 +77,11 @@ static Leave cost_failed(const Report *p, const CostError *e) {
 
 /* The most scratch memory per thread that any kernel needs, as the emitted C computes it. */
 static bool scratch_most(Report *p) {
-  CPrinter c = {.p = p->j->loops, .arena = p->s->arena, .strings = p->s->strings};
   CostDims dims = dims_of(p);
-  for (uint32_t i = 0; i < p->j->loops->kernels.len; i++) {
+  LoopSizes sizes = loop_scratches(p->j->loops);
+  for (uint32_t i = 0; i < sizes.len; i++) {
     int64_t bytes;
-    if (!cost_size(p->s->arena, &dims, c_scratch(&c, p->j->loops->kernels.at[i]), &bytes)) return false;
+    if (!cost_size(p->s->arena, &dims, sizes.at[i], &bytes)) return false;
     if (bytes > p->scratch) p->scratch = bytes;
   }
   return true;

@@ -23,8 +23,9 @@ typedef struct Rival {       /* another planner to compare with */
   const bool *exactly;       /* as in Sites */
 } Rival;
 
-typedef struct SitesMemory { /* of a plan, from its tasks */
+typedef struct SitesMemory { /* of a plan, from its tasks and their loops */
   double bytes;              /* of the busiest site, at most */
+  double kernels;            /* of these, for what its kernels pack */
   int32_t at;                /* the tensor at whose task that is, numbered as in places; -1: between tasks */
   double *by;                /* by vertex: the most at its tasks; 0: it has none, because other kernels compute it */
   const char *guessed;       /* NULL; or why there is no task list, and this is the estimate of placing_memory */
@@ -39,6 +40,7 @@ typedef struct SitesAsked {
   Planner who;
   double budget;
   double memory;             /* limit of a site; 0: none */
+  const Args *loops;         /* what the command line says of loops and threads */
   const Machine *machine;    /* NULL: none given */
   const Plan *plan;          /* a plan file and pins */
   bool devices;              /* sites are devices: if no plan keeps to the memory, tensors stay on the host */
@@ -142,6 +144,8 @@ void machine_json(const Sites *p, Json *j);
 
 /* ---- the memory of a site: driver/plan/memory.c ----------------------------------------------------------------- */
 SitesMemory memory_of(const Sites *p, const Placing *x);
+/* What is left of the limit for tensors, if kernels take so much; 0: there is no limit. */
+int64_t memory_for_tensors(const Sites *p, double kernels);
 Leave memory_fit(Sites *p, const PartVectors *only);  /* a plan that fits p->asked.memory: p->fit */
 /* driver/plan/panels.c. panels_fit gives x panels so that it stays within the limit, or comes as close as possible; if
  * limit is 0, such that it takes as little as possible, until that is `enough`. *peak: its memory then. panels_thin

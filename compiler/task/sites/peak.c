@@ -24,13 +24,17 @@ typedef struct Peak {
   Stagings moves;
 } Peak;
 
+static uint32_t axis_of(const TaskGraph *t, const Expr *e) {
+  for (uint32_t a = 0; e->kind == EX_DIM && a < t->mesh.n; a++)
+    if (task_axis(t, a) == e->name && t->mesh.size[a] > 1) return 1u << a;
+  return 0;
+}
+
 static uint32_t axes_of(Peak *p, const TaskBuffer *b) {
   uint32_t axes = 0;
   ExprNodes nodes = expr_nodes(p->t->arena, b->when, HAS_DIM);
   for (uint32_t d = 0; d < b->rank; d++) expr_nodes_add(&nodes, b->dim[d]);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    for (uint32_t a = 0; e->kind == EX_DIM && a < p->t->mesh.n; a++)
-      if (task_axis(p->t, a) == e->name && p->t->mesh.size[a] > 1) axes |= 1u << a;
+  for (const Expr *e; (e = expr_node(&nodes));) axes |= axis_of(p->t, e);
   p->axes |= axes;
   return axes;
 }
@@ -133,6 +137,22 @@ void task_steps_bytes(const TaskGraph *t, int64_t *most) {
   do site_add(&p, at, most);
   while (next_at(&p, p.axes, at));
   arena_free(p.arena);
+}
+
+int64_t task_most(const TaskGraph *t, const Expr *e) {
+  Peak p = {.t = t};
+  uint32_t at[MESH_AXES + 1] = {0}, axes = 0;
+  ExprNodes nodes = expr_nodes(t->arena, e, HAS_DIM);
+  int64_t most = INT64_MIN;
+  double sites = 1;
+  for (const Expr *x; (x = expr_node(&nodes));) axes |= axis_of(t, x);
+  for (uint32_t a = 0; a < t->mesh.n; a++) sites *= axes >> a & 1 ? t->mesh.size[a] : 1;
+  if (sites > (double)STAGED * STAGED) p.few = FEW;
+  do {
+    int64_t now = task_at(t, e, at);
+    most = now > most ? now : most;
+  } while (next_at(&p, axes, at));
+  return most;
 }
 
 int64_t task_peak_most(const TaskGraph *t) {

@@ -34,6 +34,7 @@ int64_t task_peak(const TaskGraph *t, const uint32_t *at, bool staged);
 /* task_peak_most: the same of the busiest site, with the working memory of moves. task_steps_bytes: by step, the most
  * that any site needs. If there are very many different sites, both take a sample (peak.c). */
 int64_t task_peak_most(const TaskGraph *t);
+int64_t task_most(const TaskGraph *t, const Expr *e); /* the largest value of a dims-only expression at any site */
 void task_steps_bytes(const TaskGraph *t, int64_t *most);
 
 /* ---- working memory of moves (staged.c) ------------------------------------------------------------------------ */

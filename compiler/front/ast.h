@@ -206,9 +206,15 @@ static inline const Ast *ast_result(const AstStmt *def, const Ast *call) {
 }
 static inline uint32_t ast_results(const AstStmt *def) { return def->e->kind == AST_RESULTS ? def->e->args.len : 1; }
 
-/* Rewrites a def, and a call of it with as many items and groups, to a label for each part of a group and a call
- * without groups; returns them unchanged if there are no groups. `wrong` is a substitution for a label that is a
- * group (s NULL: there is none). */
+/* Whether a call has the labels that a def takes: one for each, or several for the only one, which stand for a group
+ * of them. */
+static inline bool ast_labels_fit(const AstStmt *def, const Ast *call) {
+  return call->items.len == def->items.len || (def->items.len == 1 && call->items.len);
+}
+
+/* Rewrites a def, and a call of it whose labels fit, to a label for each part of a group and a call without groups;
+ * returns them unchanged if there are no groups. `wrong` is a substitution for a label that is a group (s NULL: there
+ * is none). */
 typedef struct AstOfGroups { const AstStmt *def; const Ast *call; AstName wrong; } AstOfGroups;
 Ast *ast_copy(Arena *arena, Strings *strings, const Ast *a); /* a deep copy */
 AstOfGroups ast_of_groups(Arena *arena, Strings *strings, const AstStmt *def, const Ast *call);

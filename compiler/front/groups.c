@@ -1,7 +1,7 @@
-/* front/groups.c - rewrites a def that is called over groups, `variance[(y x)](u)`, and the call, to an equivalent
- * def with a label for each part: a reducer over the def's label becomes one over the group, the label as a number
- * its row-major place, size(label) the product. Parts are called `label.part`, which no program can contain. If this
- * is impossible, the group is substituted for the label. */
+/* front/groups.c - rewrites a def that is called over groups, `variance[(y x)](u)` or `variance[y,x](u)`, and the
+ * call, to an equivalent def with a label for each part: a reducer over the def's label becomes one over the group,
+ * the label as a number its row-major place, size(label) the product. Parts are called `label.part`, which no program
+ * can contain. If this is impossible, the group is substituted for the label. */
 #include "front/ast.h"
 
 #include <string.h>
@@ -124,15 +124,27 @@ static AstStmt *block_copy(Groups *g, const AstStmt *s) {
   return to;
 }
 
+/* Several labels, or groups, for a def's only label: one group of all of them. */
+static AstItems joined(Groups *g, const Ast *call) {
+  const AstItems *given = &call->items;
+  AstItem all = {.kind = ITEM_GROUP, .span = call->span};
+  vec_each(const AstItem, it, *given) {
+    if (it->kind != ITEM_GROUP) vec_push(g->arena, all.part, *it);
+    for (uint32_t k = 0; k < it->part.len; k++) vec_push(g->arena, all.part, it->part.at[k]);
+  }
+  AstItems one = {0};
+  return vec_push(g->arena, one, all), one;
+}
+
 AstOfGroups ast_of_groups(Arena *arena, Strings *strings, const AstStmt *def, const Ast *call) {
   AstOfGroups out = {.def = def, .call = call};
-  bool any = false;
-  for (uint32_t i = 0; i < call->items.len; i++) any |= call->items.at[i].kind == ITEM_GROUP;
+  bool any = call->items.len > def->items.len;
+  vec_each(const AstItem, it, call->items) any |= it->kind == ITEM_GROUP;
   if (!any) return out;
   Groups g = {.arena = arena, .strings = strings, .def = def};
-  AstItems mine = {0}, theirs = {0};
-  for (uint32_t i = 0; i < call->items.len; i++) {
-    const AstItem *it = &call->items.at[i], *label = &def->items.at[i];
+  AstItems given = call->items.len > def->items.len ? joined(&g, call) : call->items, mine = {0}, theirs = {0};
+  for (uint32_t i = 0; i < given.len; i++) {
+    const AstItem *it = &given.at[i], *label = &def->items.at[i];
     AstItems parts = parts_new(&g, label->e->name.s, it);
     vec_push(arena, g.parts, parts);
     for (uint32_t k = 0; k < parts.len; k++) vec_push(arena, mine, parts.at[k]);

@@ -250,27 +250,15 @@ static void hint_label(Elab *x, Diag *g, const AstStmt *d, const Ast *a) {
   diag_hint(x->diags, g, "over %s it is `%s)`", label->s, b.s);
 }
 
-/* `variance[y,x](u)`: over both at once. */
-static void hint_group(Elab *x, Diag *g, const AstStmt *d, const Ast *a) {
-  if (d->items.len != 1 || a->items.len < 2) return;
-  Buf b = buf_new(x->arena);
-  for (uint32_t i = 0; i < a->items.len; i++) {
-    if (!ast_item_label(&a->items.at[i])) return;
-    buf_printf(&b, "%s%s", i ? " " : "", source_text(x, a->items.at[i].span));
-  }
-  diag_hint(x->diags, g, "over all of them at once it is `%s[(%s)](...)`", a->name.s->s, b.s);
-}
-
 static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
   uint32_t labels = a->items.len, args = a->args.len;
-  if (labels == d->items.len && args == d->params.len) return true;
-  bool l = labels != d->items.len;
+  bool l = !ast_labels_fit(d, a);
+  if (!l && args == d->params.len) return true;
   Diag *g =
       l ? complain_count(x, a, "label", d->items.len, labels) : complain_count(x, a, "argument", d->params.len, args);
   diag_at(x->diags, g, d->name.span, "defined here");
   diag_hint(x->diags, g, "its form is `%s`", call_form(x, d));
   hint_label(x, g, d, a);
-  if (l) hint_group(x, g, d, a);
   return false;
 }
 
@@ -465,15 +453,20 @@ static void argument_unused(Elab *x, Scope *s, const Bind *b) {
 
 /* Rewrites f's def for a call with groups; `call` becomes the call without groups. */
 static bool frame_groups(Elab *x, Frame *f, const Ast *a, const Ast **call) {
-  AstOfGroups g = ast_of_groups(x->arena, x->strings, f->def, a);
+  const AstStmt *def = f->def;
+  AstOfGroups g = ast_of_groups(x->arena, x->strings, def, a);
   f->def = g.def;
   f->result = ast_result(g.def, a);
   *call = g.call;
   if (!g.wrong.s) return true;
-  Diag *d = diag_add(x->diags, D_E053, a->span, "%s substitutes for its label %s, which is a group here",
-      g.def->name.s->s, g.wrong.s->s);
-  diag_at(x->diags, d, g.wrong.span, "wants a label");
-  diag_hint(x->diags, d, "a group stands where a def reduces over its label, or counts by it");
+  bool list = a->items.len > def->items.len;
+  Diag *d = list ? complain_count(x, a, "label", 1, a->items.len)
+                 : diag_add(x->diags, D_E053, a->span, "%s substitutes for its label %s, which is a group here",
+                       def->name.s->s, g.wrong.s->s);
+  diag_at(x->diags, d, g.wrong.span, list ? "substitutes for its label" : "wants a label");
+  if (list) diag_hint(x->diags, d, "its form is `%s`", call_form(x, def));
+  diag_hint(x->diags, d, "%s where a def reduces over its label, or counts by it",
+      list ? "several labels stand for one" : "a group stands");
   return false;
 }
 

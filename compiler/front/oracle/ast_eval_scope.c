@@ -269,7 +269,7 @@ AstScope *ast_scope_of_call(AstRun *r, AstScope *s, const Ast *e, const AstGloba
     ast_fail(r, e->span, "%s gives %u results", def->name.s->s, ast_results(def));
     return c;
   }
-  if (e->items.len != def->items.len || e->args.len != def->params.len) {
+  if (!ast_labels_fit(def, e) || e->args.len != def->params.len) {
     ast_fail(r, e->span, "%s takes %u labels and %u arguments", def->name.s->s, def->items.len,
              def->params.len);
     return c;

@@ -3,11 +3,13 @@
 
 beside_torch.py EIN [--seed N] [--count N] [--target eval|c|jit] [--keep FOLDER]
 
-Run by hand, with a Python that has torch; without torch it says so and exits with 77. The loss and the gradients must agree with torch's within BOUND
-times the tensor's largest element, or times FLOOR of the largest element of all tensors (sums that cancel have no accurate digits). If torch's own answer
-changes by more than a tenth of that when inputs change by a factor of 1 + SHAKEN, the program proves nothing, and is only counted. If they differ, exits
-with 1 and writes the program to FOLDER. An equation's value is a tree (Read, Map, Pair, Fold, ...) that has a text, and a value over all labels of the
-equation; only indices and conditions on labels are texts that both sides evaluate."""
+Run by hand, with a Python that has torch; without torch it says so and exits with 77. The loss and the gradients must
+agree with torch's within BOUND times the tensor's largest element, or times FLOOR of the largest element of all tensors
+(sums that cancel have no accurate digits). If torch's own answer changes by more than 10,000 times as much as inputs
+that change by a factor of 1 + s, for some s in SHAKEN, the program proves nothing, and is only counted: 1e-15 changes it
+by a tenth of BOUND. After one of these steps alone, all may happen to round to the same numbers. If they differ, exits
+with 1 and writes the program to FOLDER. An equation's value is a tree (Read, Map, Pair, Fold, ...) that has a text, and
+a value over all labels of the equation; only indices and conditions on labels are texts that both sides evaluate."""
 import os
 import random
 import subprocess
@@ -26,7 +28,7 @@ except ImportError as missing:
 F = torch.nn.functional
 BOUND = 1e-10
 FLOOR = 1e-3
-SHAKEN = 1e-15
+SHAKEN = [1e-15, 1e-14, -3e-14, 1e-13]
 BATCH = 10
 IDX = [1, 4, 2, 0, 3]
 
@@ -621,7 +623,8 @@ class Trial:
         if far <= BOUND:
             self.worst = max(self.worst, far)
             return 0
-        if got and apart(p.torch({k: x * (1 + SHAKEN) for k, x in p.values().items()}), theirs) > BOUND / 10:
+        shaken = lambda s: p.torch({k: x * (1 + s) for k, x in p.values().items()})
+        if got and any(apart(shaken(s), theirs) > 1e4 * abs(s) for s in SHAKEN):
             self.wild += 1
             return 0
         print(f"seed {p.seed}: {far} apart" + (f"\n{said[:1500]}" if not got else ""), flush=True)

@@ -3,7 +3,7 @@
 OpenBLAS, and plain C.
 
     bench/peers.py build/ein [--group NAME ...] [--only ROW ...] [--peers NAME ...] [--threads 1] [--rounds 7] [--json FILE]
-                   [--machine FILE] [--markdown] [--list] [--small]
+                   [--machine FILE] [--processor] [--markdown] [--list] [--small]
 
 A row (bench/peers/groups) is a program, which `ein build --lib` builds, and a function for each peer. Ours and each
 peer run in separate processes, which are stopped while another one is timed. Results must agree before anything is
@@ -18,7 +18,8 @@ Prints, for each row, the best peer's time over ours; and for each part of a gro
 least, and whether the target is met: the mean must reach it, and each row half of it. The exit code is 1 if a target is
 missed, 2 if a program does not build or a result disagrees.
 
-On a machine with other load, pin everything to one core: `taskset -c 1 bench/peers.py build/ein`.
+On a machine with other load, pin everything to one core: `taskset -c 1 bench/peers.py build/ein`. With much of it, add
+--processor: then the processor's time counts, of one thread, and no sample is repeated.
 """
 import argparse
 import faulthandler
@@ -30,6 +31,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 from einlib import DTYPES, SIZE, duration, shared_make, support_make
 from peers.apart import Apart, Trouble
@@ -52,7 +54,8 @@ class Work:
         self.folder = folder
         self.support = support_make(self.cc, folder)
         self.calls = shared_make(self.cc, os.path.join(HERE, "peers", "calls.c"), ["-O2"], folder)
-        self.steady = None if options.small else Steady(self.cc, folder, options.threads)
+        self.clock = time.process_time if options.processor else time.perf_counter
+        self.steady = None if options.small or options.processor else Steady(self.cc, folder, options.threads)
         said = subprocess.run([self.ein, "--version"], stdout=subprocess.PIPE, text=True, check=True)
         self.versions, self.left_out = {"ein": said.stdout.split()[-1]}, {}
         self.ours, self.peers = Apart(lambda: OursWorker(self)), {}
@@ -293,11 +296,14 @@ def options_parse():
     parser.add_argument("--cc", default="gcc", help="the C compiler for plain C")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--machine", metavar="FILE", help="a machine file; prints the fraction of its roofline")
+    parser.add_argument("--processor", action="store_true", help="measure the processor's time, of one thread")
     parser.add_argument("--markdown", action="store_true", help="tables in Markdown")
     parser.add_argument("--list", action="store_true", help="only list the rows and their peers")
     parser.add_argument("--small", action="store_true", help="tiny sizes: only check results")
     parser.add_argument("--keep", metavar="FOLDER", help="the build folder (default: a temporary one)")
     options = parser.parse_args()
+    if options.processor and options.threads != 1:
+        parser.error("--processor is for one thread: threads that wait for others use the processor, too")
     groups = list(chosen(parser, options))
     if not groups:
         parser.error("there is no such row; --list prints all rows")
@@ -310,7 +316,7 @@ def run_all(options, groups, names, folder, dropped):
     work = Work(options, folder)
     try:
         work.peers_load(names)
-        print(f"{options.threads} thread{'s' if options.threads > 1 else ''}; "
+        print(f"{options.threads} thread{'s' if options.threads > 1 else ''}{', processor time' * options.processor}; "
               + ", ".join(f"{n} {v}" for n, v in work.versions.items()))
         for name, why in work.left_out.items():
             print(f"left out: {name} ({why})")

@@ -54,20 +54,23 @@ class Worker:
         self.work, self.run, self.case = work, None, None
         gc.disable()
 
+    def seconds(self, times):
+        return max(seconds(self.run, times, self.work.clock), 1e-9)  # the processor's clock may stand still
+
     def pace(self, sample):
         """Returns the approximate seconds of a run, and the number of runs in a sample."""
-        one = seconds(self.run, 1)
+        one = self.seconds(1)
         if one <= LONG:
-            one = min(one, seconds(self.run, 1))
+            one = min(one, self.seconds(1))
         times = math.ceil(sample / one)
         if times > 1:
-            one = seconds(self.run, times)
+            one = self.seconds(times)
         return one, max(1, math.ceil(sample / one))
 
     def sample(self, times):
         """The first runs after a pause are a warm-up: caches are cold, and threads must wake up."""
-        seconds(self.run, math.ceil(times / WARM))
-        return seconds(self.run, times)
+        self.seconds(math.ceil(times / WARM))
+        return self.seconds(times)
 
     def free(self):
         self.run = self.case = None

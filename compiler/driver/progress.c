@@ -16,12 +16,29 @@ static const double first_after = 2, then_every = 0.5;
 
 /* ---- what can be observed ---------------------------------------------------------------------------------------- */
 
-static bool is_watched(const EinNode *n, const char *name) {
-  return n->rank == 0 && dtype_is_float(n->dtype) && n->name && strcmp(n->name->s, name) == 0;
+/* What can be: scalar states of repeats that are not nested, and stacks of one float a turn. */
+typedef struct Choices { VEC(Str) name; Str first_stack; } Choices;
+
+static bool is_one_float(const EinNode *n) { return n->rank == 0 && dtype_is_float(n->dtype); }
+
+static void choices_of(Arena *a, const EinRegion *r, Choices *c) {
+  vec_each(const EinState, s, r->states)
+    if (is_one_float(s->node) && s->node->name) vec_push(a, c->name, s->node->name);
+  vec_each(const EinStack, s, r->stacks) {
+    if (!is_one_float(s->node) || !s->name) continue;
+    vec_push(a, c->name, s->name);
+    if (!c->first_stack) c->first_stack = s->name;
+  }
 }
 
-/* Finds scalar states of repeats that are not nested; and if there is only one such repeat, its length. */
-static void repeats_look(const Job *j, Progress *p, const char *name, bool *found, Buf *all) {
+static const char *choice_find(const Choices *c, const char *name) {
+  vec_each(const Str, one, c->name)
+    if (strcmp((*one)->s, name) == 0) return (*one)->s;
+  return NULL;
+}
+
+/* Finds them; and if there is only one such repeat, its length. */
+static void repeats_look(const Job *j, Progress *p, Choices *c) {
   uint32_t repeats = 0;
   for (uint32_t i = 0; i < j->graph->top->nodes.len; i++) {
     const EinNode *n = j->graph->top->nodes.at[i];
@@ -31,26 +48,26 @@ static void repeats_look(const Job *j, Progress *p, const char *name, bool *foun
     bool known = n->body->turns && expr_value(n->body->turns, &env, &v);
     p->most = !repeats++ && known ? v.i : -1;
     p->until = n->body->stop != NULL;
-    for (uint32_t k = 0; k < n->body->states.len; k++) {
-      const EinNode *state = n->body->states.at[k].node;
-      *found |= is_watched(state, name);
-      if (state->name && is_watched(state, state->name->s))
-        buf_printf(all, "%s%s", all->len ? ", " : "", state->name->s);
-    }
+    choices_of(p->s->arena, n->body, c);
   }
 }
 
-Leave progress_new(Session *s, const Job *j, const Args *a, Progress *out) {
-  const char *said = a ? arg_last(a, OPT_WATCH) : NULL, *name = said ? said : "loss", *terminal = getenv("TERM");
-  bool found = false;
+static Leave watch_unknown(Session *s, const Choices *c, const char *said) {
   Buf all = buf_new(s->arena);
+  vec_each(const Str, name, c->name) buf_printf(&all, "%s%s", all.len ? ", " : "; there is ", (*name)->s);
+  return fail(s, LEAVE_USAGE, "--watch %s: no repeat has a state or a stack %s of one float a turn%s", said, said,
+      all.len ? all.s : "");
+}
+
+Leave progress_new(Session *s, const Job *j, const Args *a, Progress *out) {
+  const char *said = a ? arg_last(a, OPT_WATCH) : NULL, *terminal = getenv("TERM");
+  Choices c = {0};
   *out = (Progress){.s = s, .most = -1, .buffer = -1, .asked = said != NULL};
   if (!j->graph || j->past) return LEAVE_OK;
-  repeats_look(j, out, name, &found, &all);
-  if (said && !found)
-    return fail(s, LEAVE_USAGE, "--watch %s: no repeat has a state %s that is one float%s%s", said, said,
-        all.len ? "; there is " : "", all.len ? all.s : "");
-  if (found) out->watch = name;
+  repeats_look(j, out, &c);
+  out->watch = choice_find(&c, said ? said : "loss");
+  if (said && !out->watch) return watch_unknown(s, &c, said);
+  if (!out->watch && c.first_stack) out->watch = c.first_stack->s;
   out->on = !s->guest && ranks_first(s) &&
       ((a && arg_has(a, OPT_PROGRESS)) || (isatty(2) && terminal && strcmp(terminal, "dumb") != 0));
   return LEAVE_OK;
@@ -105,7 +122,13 @@ static bool lives_in(const TaskGraph *t, const Task *repeat, const TaskBuffer *b
   return b->space == BUF_WORK && b->first < repeat->step && b->last >= repeat->end;
 }
 
-/* A buffer that holds that state; for several sites, the first site's. */
+/* A state, or of one site the whole of a stack; several sites may have parts of it. */
+static bool is_watched(const Progress *p, const Job *j, const TaskBuffer *b) {
+  return b->name && strcmp(b->name->s, p->watch) == 0 && (b->dtype == DT_F32 || b->dtype == DT_F64) && !b->when &&
+      (!b->rank || (b->rank == 1 && !j->tasks->mesh.n));
+}
+
+/* A buffer that holds it; for several sites, the first site's. */
 static void buffer_find(Progress *p, const Job *j) {
   const Task *repeat = NULL;
   for (uint32_t i = 0; i < j->tasks->tasks.len; i++)
@@ -113,11 +136,10 @@ static void buffer_find(Progress *p, const Job *j) {
       repeat = j->tasks->tasks.at[i];
   for (uint32_t i = 0; repeat && p->watch && i < j->tasks->buffers.len; i++) {
     const TaskBuffer *b = &j->tasks->buffers.at[i];
-    if (!lives_in(j->tasks, repeat, b) || b->rank || b->when || !b->name || strcmp(b->name->s, p->watch) != 0 ||
-        (b->dtype != DT_F32 && b->dtype != DT_F64))
-      continue;
+    if (!lives_in(j->tasks, repeat, b) || !is_watched(p, j, b)) continue;
     p->buffer = i;
     p->dtype = b->dtype;
+    p->stack = b->rank == 1;
     break;
   }
   p->on = p->on && repeat;
@@ -127,11 +149,12 @@ static Seen context_see(const Progress *p) {
   const ein_ctx *ctx = p->ctx;
   Seen x = {.turn = __atomic_load_n(&ctx->turn[0], __ATOMIC_RELAXED)};
   if (p->buffer < 0) return x;
-  const void *at = __atomic_load_n(&ctx->data[p->buffer], __ATOMIC_RELAXED);
+  const char *at = __atomic_load_n((char *const *)&ctx->data[p->buffer], __ATOMIC_RELAXED);
   uint64_t eight = 0;
   uint32_t four = 0;
   x.has = at != NULL && x.turn > 0;
   if (!x.has) return x;
+  if (p->stack) at += (x.turn - 1) * (p->dtype == DT_F64 ? 8 : 4);
   if (p->dtype == DT_F64) {
     eight = __atomic_load_n((const uint64_t *)at, __ATOMIC_RELAXED);
     memcpy(&x.value, &eight, 8);

@@ -1,5 +1,6 @@
 /* driver/progress.h - shows the progress of a long run: after two seconds a line on stderr, if that is a terminal or
- * --progress is given, with the turn of the outermost repeat, the number of turns, a scalar state and the time left.
+ * --progress is given, with the turn of the outermost repeat, the number of turns, a scalar state or what a stack of
+ * scalars got last, and the time left.
  * The line disappears when the run ends. The computation is not slowed: a sleeping thread looks at compiled code, and
  * the evaluator reports when it polls for interrupts. With several sites, it shows the first one. */
 #ifndef EIN_DRIVER_PROGRESS_H
@@ -11,7 +12,7 @@
 
 typedef struct Progress {
   Session *s;
-  const char *watch;         /* the state's name; NULL: none */
+  const char *watch;         /* the name of a state or a stack; NULL: none */
   bool asked;                /* by --watch */
   int64_t most;              /* turns of the program's only outermost repeat; -1: unknown */
   bool until;                /* it may end earlier */
@@ -19,14 +20,15 @@ typedef struct Progress {
   double told;               /* when a line was last written; 0: no line is shown */
   bool on, threaded, over;
   const void *ctx;           /* of compiled code */
-  int64_t buffer;            /* the state's buffer; -1: it has none of its own */
+  int64_t buffer;            /* its buffer; -1: it has none of its own */
+  bool stack;                /* with an element for each turn */
   DType dtype;
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t end;
 } Progress;
 
-/* From the command line: LEAVE_USAGE if --watch names no scalar state. a NULL: no options. */
+/* From the command line: LEAVE_USAGE if --watch names none of these. a NULL: no options. */
 Leave progress_new(Session *s, const Job *j, const Args *a, Progress *out);
 /* Called around a run of compiled code, whose context it reads; after its sizes are bound. */
 void progress_begin(Progress *p, const Job *j, const void *ctx);

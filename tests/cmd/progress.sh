@@ -18,6 +18,8 @@ END
 sed 's/T {/T until loss < 0 {/' long.ein >until.ein
 sed 's|loss = sum|loss = loss / 2 + sum|' long.ein >placed.ein # its state lies where the output will
 
+sed '/loss/d; s/^}/  loss = sum[i] (w[i] - 3)^2\n  curve[t] = loss\n  twice[t] = 2 * loss\n}\noutput w, twice\noutput last = curve[T-1]/' long.ein >stacked.ein
+
 turns_for() { # TARGET: how many take about 3 s here
   n=2000
   "$EIN" run long.ein --target="$1" -D T=$n >/dev/null 2>&1 # compiled before it is timed
@@ -69,5 +71,25 @@ sed 's/output loss, w/output w/' long.ein >unneeded.ein
 want 0 "$EIN" run unneeded.ein --target=c -D T=10 --progress --watch loss
 says '--watch loss: compiled code does not store it; it does if it is f32 or f64 and an output'
 want 2 "$EIN" run long.ein -D T=10 --watch w
-says "--watch w: no repeat has a state w that is one float; there is loss"
+says "--watch w: no repeat has a state or a stack w of one float a turn; there is loss"
+
+# Without a state `loss`, the first stack of one float a turn tells what it got last, or the one that is asked for. It
+# falls, since w goes from 0..7 to 3.
+falls() { # NAME FROM: the first value that is told is less than FROM, and the last is least
+  tr '\r' '\n' <err | sed -n "s/.*turn [0-9,]* of [0-9,]*, $1 \([0-9.e+-]*\), .*/\1/p" >seen
+  [ -s seen ] || wrong "no value of $1: $(head -c 300 err)"
+  awk -v most="$2" '$1 + 0 > most + 0 { bad = 1 } { most = $1 } END { exit bad }' seen || wrong "$1 does not fall: $(cat seen)"
+}
+for target in c eval; do
+  n=$(turns_for $target)
+  for name in curve twice; do
+    for more in 1 3 9; do
+      want 0 "$EIN" run stacked.ein --target=$target -D T=$((n * more)) --progress $([ $name = curve ] || echo --watch $name)
+      grep -q turn err && break
+    done
+    falls $name $([ $name = curve ] && echo 44 || echo 88)
+  done
+done
+want 2 "$EIN" run stacked.ein -D T=10 --watch loss
+says "--watch loss: no repeat has a state or a stack loss of one float a turn; there is curve, twice"
 finish

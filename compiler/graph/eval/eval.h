@@ -22,7 +22,8 @@ typedef struct EvalDim { Str name; int64_t value; } EvalDim;
 
 typedef struct EvalAt {      /* the progress of a run */
   int64_t turn;              /* turns made by the outermost repeat that is running; 0: none */
-  bool has; double value;    /* of its state `watch` after these turns, if it has such a float state */
+  bool has; double value;    /* of its state `watch` after these turns, or of that stack in the last one, if it is one
+                              * float a turn */
 } EvalAt;
 
 /* Between two turns of an outermost repeat, and before its first: the values that are carried from turn to turn, in
@@ -45,7 +46,7 @@ typedef struct Eval {        /* a computation: its inputs and results */
   /* Called with `ctx` after each turn that does not end its repeat, and before the first; may be NULL. If it returns
    * false, with *why, the run ends. */
   bool (*between)(void *ctx, EvalBetween *at, const char **why);
-  const char *watch;         /* a state's name; NULL: none */
+  const char *watch;         /* the name of a state or a stack; NULL: none */
   uint64_t shake;            /* not 0: each float operation that rounds is off by up to a unit in the last place, by
                               * chance from this seed: what moves then depends on how it is rounded */
   EvalAt at;                 /* for keep_going */

@@ -126,18 +126,23 @@ static bool loop_start(Run *r, Loop *l) {
   return true;
 }
 
+/* Element i, if the node, or a stack of it, is the float that an observer watches. */
+static void watch_put(const Run *r, const EinNode *n, Str name, const EvalArray *x, int64_t i, EvalAt *at) {
+  if (n->rank || !dtype_is_float(n->dtype) || !name || strcmp(name->s, r->eval->watch) != 0 || (x->has && !x->has[i]))
+    return;
+  at->has = true;
+  at->value = eval_real(x, i);
+}
+
 /* Reports progress to an observer. */
 static void turn_tell(Run *r, const Loop *l) {
   const EinRegion *g = l->region;
   EvalAt at = {.turn = l->turns};
-  for (uint32_t i = 0; i < g->states.len && r->eval->watch && l->turns; i++) {
-    const EinNode *n = g->states.at[i].node;
-    const EvalArray *x = &held_of(r, n)->array;
-    if (n->rank || !dtype_is_float(n->dtype) || !n->name || strcmp(n->name->s, r->eval->watch) != 0 ||
-        (x->has && !x->has[0]))
-      continue;
-    at.has = true;
-    at.value = eval_real(x, 0);
+  if (r->eval->watch && l->turns) {
+    vec_each(const EinState, s, g->states)
+      watch_put(r, s->node, s->node->name, &held_of(r, s->node)->array, 0, &at);
+    for (uint32_t i = 0; i < g->stacks.len; i++)
+      watch_put(r, g->stacks.at[i].node, g->stacks.at[i].name, &l->stack[i].array, l->turns - 1, &at);
   }
   r->eval->at = at;
 }

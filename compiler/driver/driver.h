@@ -315,7 +315,7 @@ ein_status given_sound(const Given *g, const int64_t *whole, ein_error *err);
 Leave status_leave(ein_status st);
 
 Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out);
-Leave targets_stored(Session *s, const Job *j, Targets *t); /* by the program's names for them */
+void targets_stored(const Job *j, Targets *t); /* by the program's names for them */
 Leave targets_write(Session *s, const Eval *e, const Targets *t);
 bool targets_have(const Targets *t, Str name);
 

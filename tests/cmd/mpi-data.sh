@@ -119,6 +119,31 @@ want 0 "$EIN" run wide.ein X=iota -o x.npy
 want 0 ranks 4 "$EIN" run --flags=-O0 hangs.ein X=x.npy -o y.npy
 once 'warning: input X is f32, and x.npy, which is f64, is rounded'
 
+# ---- outputs under a checkpoint's names: parts of axes that are counted, joined and turned are at several processes
+cat >stored.ein <<'END'
+dim L = 3, H = 4, A = 6, D = 5
+input q[l:L,h:H,a:A,d:D] : f32 = 1000*l + 100*h + 10*a + d
+output r[l,h,a,d] to "layers.{l+1}.q"[(a h), d] = q[l,h,a,d]
+output t[l,h,a,d] : f16 to "t.{h}"[d, (l a)] = q[l,h,a,d] / 7
+output u[l,h,a,d] to "u.{d}.{l}" = 2 * q[l,h,a,d]
+output v[a,h] to "v"[h,a] = sum[l,d] q[l,h,a,d]
+output w = sum[l,h,a,d] q[l,h,a,d]
+END
+want 0 "$EIN" run stored.ein -o all=one.safetensors
+want 0 "$EIN" run stored.ein -o r=some.safetensors:mine -o t=some.safetensors
+for n in 2 3 4 6; do
+  rm -f many.safetensors
+  want 0 ranks $n "$EIN" run --flags=-O0 stored.ein -o all=many.safetensors -v
+  once ' u is written to many.safetensors'
+  cmp -s one.safetensors many.safetensors || wrong "$n processes write another checkpoint"
+done
+want 0 ranks 4 "$EIN" run --flags=-O0 stored.ein -o r=many.safetensors:mine -o t=many.safetensors
+cmp -s some.safetensors many.safetensors || wrong "a name of the command line beside those of the program differs"
+printf 'output a[i:8] to "x" = i\noutput b[i:8] to "x" = i\n' >named-twice.ein
+want 2 ranks 2 "$EIN" run --flags=-O0 named-twice.ein -o all=twice.safetensors
+once 'two tensors called x'
+nothing_left twice.safetensors
+
 # ---- what goes wrong, once, with one code; no output is left
 head -c 5000 a.npy >short.npy
 rest='B=b.npy M=m.safetensors W=w.raw G=ones'

@@ -298,7 +298,7 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   bool c;
   Leave l = job_given(s, j, a, inputs, &c, &given);
   if (!l && ranks_first(s)) l = targets_find(s, j->graph, a, &targets);
-  if (!l) l = targets_stored(s, j, &targets);
+  if (!l) targets_stored(j, &targets);
   j->targets = &targets;
   if (!l) l = run_inputs(s, j, &given, &e);
   if (!l) l = profile_new(s, a, j, c);

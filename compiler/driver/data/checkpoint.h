@@ -64,6 +64,11 @@ const void *bound_map(const Bound *b, DType t, const int64_t *shape, ein_error *
 /* ---- outputs that name their place in a file: bound_write.c
  * ------------------------------------------------------------------ */
 typedef VEC(ein_named_tensor) NamedTensors;
-void stored_tensors(Session *s, const AstStored *how, const EvalArray *x, NamedTensors *out);
+/* The tensors of an output with these extents, without data, in the order of their numbers. */
+void stored_tensors(
+    Session *s, const AstStored *how, DType t, uint32_t rank, const int64_t *whole, NamedTensors *out);
+/* What a block of the output has of tensor `number`, as a block of that tensor with none of its axes merged. Returns
+ * false if the block has none of it. */
+bool stored_block(Session *s, const AstStored *how, const ein_block *x, int64_t number, ein_block *out);
 
 #endif

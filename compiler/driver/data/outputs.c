@@ -84,17 +84,10 @@ Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out) {
 
 /* In a file of several tensors an output has the names that the program states for it, unless the command line has
  * one. */
-Leave targets_stored(Session *s, const Job *j, Targets *t) {
-  vec_each(Target, x, *t) {
-    if (!j->program || x->key != x->name->s || !ein_ends_in(x->path, ".safetensors")) continue;
-    x->stored = program_stored(j->program, x->name);
-    if (x->stored && s->ranks)
-      return fail(s, LEAVE_USAGE,
-          "-o: output %s is written to %s, which one process can do and several cannot; -o %s=FILE.npy, or "
-          ".safetensors:KEY, can",
-          x->name->s, x->stored->text->s, x->name->s);
-  }
-  return LEAVE_OK;
+void targets_stored(const Job *j, Targets *t) {
+  vec_each(Target, x, *t)
+    if (j->program && x->key == x->name->s && ein_ends_in(x->path, ".safetensors"))
+      x->stored = program_stored(j->program, x->name);
 }
 
 bool targets_have(const Targets *t, Str name) {
@@ -122,6 +115,18 @@ static Leave write_one(Session *s, const Eval *e, const Target *t) {
   return wrote(s, st, &err, t->name->s, t->path);
 }
 
+static void stored_add(Session *s, const AstStored *how, const EvalArray *x, NamedTensors *out) {
+  const int64_t *low = NEW_ARRAY(s->arena, int64_t, x->rank + 1);
+  const ein_block whole = {
+      (ein_dtype)x->dtype, (ein_dtype)x->dtype, (int)x->rank, x->shape, low, x->shape, x->data};
+  const uint32_t first = out->len;
+  stored_tensors(s, how, x->dtype, x->rank, x->shape, out);
+  for (uint32_t i = first; i < out->len; i++) {
+    ein_block own = {0};
+    if (stored_block(s, how, &whole, i - first, &own)) out->at[i].tensor.data = (void *)(uintptr_t)own.data;
+  }
+}
+
 /* Writes all outputs for the same .safetensors file as target k, which is the first of them. */
 static Leave write_together(Session *s, const Eval *e, const Targets *t, uint32_t k) {
   NamedTensors list = {0};
@@ -130,7 +135,7 @@ static Leave write_together(Session *s, const Eval *e, const Targets *t, uint32_
     const EvalArray *x = eval_output_find(e, t->at[i].name);
     const ein_named_tensor one = {t->at[i].key,
         {.data = x->data, .device_type = 1, .ndim = (int32_t)x->rank, .dtype = (ein_dtype)x->dtype, .shape = x->shape}};
-    if (t->at[i].stored) stored_tensors(s, t->at[i].stored, x, &list);
+    if (t->at[i].stored) stored_add(s, t->at[i].stored, x, &list);
     else vec_push(s->arena, list, one);
   }
   ein_error err = {0};

@@ -1,9 +1,10 @@
 /* driver/ranks/data.c - what ranks read and write. In: a plan, sources and targets; each rank has the blocks that
- * the plan gives it, and reads and writes no others. Outputs that are printed, examined or written to a device are
- * gathered on the first rank. */
+ * the plan gives it, and reads and writes no others, also of the tensors in which a program stores an output. Outputs
+ * that are printed, examined or written to a device are gathered on the first rank. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/data/checkpoint.h"
 #include "ranks.h"
 #include "site.h"
 
@@ -208,6 +209,7 @@ typedef struct Share {
   uint64_t at;               /* where its elements begin */
   uint32_t output;
   int32_t file_dtype;
+  int64_t number;            /* among the tensors in which the program stores the output; -1: it is one */
 } Share;
 
 typedef struct SharedFiles {
@@ -221,40 +223,47 @@ static uint32_t task_output(const TaskGraph *t, Str name) {
   bug("an output that the tasks have not");
 }
 
-static ein_named_tensor target_tensor(Session *s, const TaskGraph *t, const Target *x) {
+static void target_tensors(Session *s, const TaskGraph *t, const Target *x, NamedTensors *out) {
   const TaskBuffer *b = output_buffer(t, task_output(t, x->name));
   int64_t *shape = NEW_ARRAY(s->arena, int64_t, b->rank + 1);
+  const ein_tensor one = {.device_type = 1, .ndim = (int32_t)b->rank, .dtype = (ein_dtype)b->dtype, .shape = shape};
   task_whole(t, b, shape);
-  return (ein_named_tensor){
-      x->key, {.device_type = 1, .ndim = (int32_t)b->rank, .dtype = (ein_dtype)b->dtype, .shape = shape}};
+  if (x->stored) stored_tensors(s, x->stored, b->dtype, b->rank, shape, out);
+  else vec_push(s->arena, *out, ((ein_named_tensor){x->key, one}));
+}
+
+/* What the file holds of one target: its tensors i and following, of n. */
+static void shares_add(Session *s, const TaskGraph *t, const Target *x, Share one, const NamedTensors *list,
+    const uint64_t *at, uint32_t i, uint32_t n, SharedFiles *all) {
+  one.output = task_output(t, x->name);
+  for (uint32_t k = i; k < n; k++) {
+    one.at = at[k];
+    one.file_dtype = (int32_t)ein_joint_dtype(x->path, list->at[k].tensor.dtype);
+    one.number = x->stored ? (int64_t)(k - i) : -1;
+    vec_push(s->arena, all->share, one);
+  }
 }
 
 /* Begins the file of target k, its first target, with all other targets of that file. */
 static Leave file_begin(Session *s, const TaskGraph *t, const Targets *to, uint32_t k, SharedFiles *all) {
   const char *path = to->at[k].path;
-  ein_named_tensor *list = NEW_ARRAY(s->arena, ein_named_tensor, to->len);
-  uint64_t *at = NEW_ARRAY(s->arena, uint64_t, to->len);
+  NamedTensors list = {0};
+  uint32_t *end = NEW_ARRAY(s->arena, uint32_t, to->len);
   ein_error err = {0};
   ein_joint *file;
-  uint32_t n = 0;
-  for (uint32_t i = k; i < to->len; i++)
-    if (strcmp(to->at[i].path, path) == 0) list[n++] = target_tensor(s, t, &to->at[i]);
-  ein_status st = ein_joint_begin(path, n, list, &file, at, &err);
+  for (uint32_t i = k; i < to->len; end[i++] = list.len)
+    if (strcmp(to->at[i].path, path) == 0) target_tensors(s, t, &to->at[i], &list);
+  uint64_t *at = NEW_ARRAY(s->arena, uint64_t, list.len + 1);
+  ein_status st = ein_joint_begin(path, list.len, list.at, &file, at, &err);
   if (st != EIN_OK) return fail(s, status_leave(st), "output %s: %s", to->at[k].name->s, err.text);
   vec_push(s->arena, all->file, file);
   if (strlen(ein_joint_name(file)) >= NAME_ROOM)
     return fail(s, LEAVE_MACHINE, "output %s: its file has too long a name", to->at[k].name->s);
-  n = 0;
-  for (uint32_t i = k; i < to->len; i++) {
-    if (strcmp(to->at[i].path, path) != 0) continue;
-    Share x = {.at = at[n],
-        .output = task_output(t, to->at[i].name),
-        .file_dtype = (int32_t)ein_joint_dtype(path, list[n].tensor.dtype)};
-    strcpy(x.name, ein_joint_name(file));
-    snprintf(x.said, sizeof x.said, "%s", path);
-    vec_push(s->arena, all->share, x);
-    n++;
-  }
+  Share one = {0};
+  strcpy(one.name, ein_joint_name(file));
+  snprintf(one.said, sizeof one.said, "%s", path);
+  for (uint32_t i = k; i < to->len; i++)
+    shares_add(s, t, &to->at[i], one, &list, at, i > k ? end[i - 1] : 0, end[i], all);
   return LEAVE_OK;
 }
 
@@ -269,15 +278,18 @@ static Leave files_begin(Session *s, const Job *j, SharedFiles *all) {
   return l;
 }
 
-static Leave share_write(Session *s, const TaskGraph *t, const Share *x, const ein_tensor *out) {
+static Leave share_write(Session *s, const Job *j, const Share *x, const ein_tensor *out) {
+  const TaskGraph *t = j->tasks;
   const TaskBuffer *b = output_buffer(t, x->output);
   const Block *own = &blocks_given(s, t, b)[s->ranks->rank];
   int64_t *whole = NEW_ARRAY(s->arena, int64_t, b->rank + 1);
   ein_error err = {0};
   if (!own->count) return LEAVE_OK;
   task_whole(t, b, whole);
-  const ein_block block = {
+  ein_block block = {
       (ein_dtype)b->dtype, (ein_dtype)x->file_dtype, (int)b->rank, whole, own->low, own->shape, out[x->output].data};
+  const AstStored *how = x->number < 0 ? NULL : program_stored(j->program, t->outputs.at[x->output].name);
+  if (how && !stored_block(s, how, &block, x->number, &block)) return LEAVE_OK;
   ein_status st = ein_joint_write(x->name, x->said, x->at, &block, &err);
   return st == EIN_OK ? LEAVE_OK
                       : fail(s, status_leave(st), "output %s: %s", t->outputs.at[x->output].name->s, err.text);
@@ -290,8 +302,8 @@ static Leave files_end(Session *s, const TaskGraph *t, const SharedFiles *all, L
     ein_status st = ein_joint_end(all->file.at[i], l ? EIN_ERR_IO : EIN_OK, &err);
     if (!l && st != EIN_OK) l = fail(s, status_leave(st), "%s", err.text);
   }
-  for (uint32_t i = 0; i < all->share.len && !l; i++)
-    detail(s, "%s is written to %s", t->outputs.at[all->share.at[i].output].name->s, all->share.at[i].said);
+  vec_each(const Share, x, all->share)
+    if (!l && x->number <= 0) detail(s, "%s is written to %s", t->outputs.at[x->output].name->s, x->said);
   return l;
 }
 
@@ -305,7 +317,7 @@ static Leave files_write(Session *s, const Job *j, const ein_tensor *out) {
     for (size_t i = 0; i < n / sizeof(Share) && !l; i++) {
       Share x;
       memcpy(&x, bytes + i * sizeof x, sizeof x);
-      l = share_write(s, j->tasks, &x, out);
+      l = share_write(s, j, &x, out);
     }
     l = ranks_agree(s, l);
   }

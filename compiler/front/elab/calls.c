@@ -259,6 +259,9 @@ static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
   diag_at(x->diags, g, d->name.span, "defined here");
   diag_hint(x->diags, g, "its form is `%s`", call_form(x, d));
   hint_label(x, g, d, a);
+  if (d->items.len && labels > d->items.len)
+    diag_hint(x->diags, g, "several labels for one of its own are a group, such as `(%s %s)`",
+        source_text(x, a->items.at[0].span), source_text(x, a->items.at[1].span));
   return false;
 }
 

@@ -160,6 +160,10 @@ want 0 "$EIN" run back.ein -o all=back.safetensors
 silent
 want 0 "$EIN" run forth.ein --params back.safetensors
 shows "same : bool = true"
+want 0 "$EIN" build back.ein --flags=-O0 -o back
+says "warning: only ein run knows names in a checkpoint: the program writes r, not layers.{l+1}.q, and 1 more"
+want 0 "$EIN" build forth.ein --flags=-O0 -o forth
+says "the program reads r, not layers.{l+1}.q, and 1 more"
 want 0 "$EIN" run back.ein -o r=r.safetensors:r
 want 0 "$EIN" run make.ein -o a=r.safetensors:a
 printf 'output a[i:2] to "x" = i\noutput b[i:2] to "x" = i\n' >twice.ein

@@ -213,6 +213,22 @@ Leave program_goes(Session *s, const Args *a, const char *prefix, const char *to
   return program_named(s, a, to);
 }
 
+void names_warn(Session *s, const Job *j) {
+  const AstStored *first = NULL;
+  Str own = NULL;
+  uint32_t n = 0;
+  for (uint32_t i = 0; j->program && i < j->graph->inputs.len + j->graph->outputs.len; i++) {
+    const uint32_t k = i - j->graph->inputs.len;
+    Str name = i < j->graph->inputs.len ? j->graph->inputs.at[i]->name : j->graph->outputs.at[k].name;
+    const AstStored *how = program_stored(j->program, name);
+    if (how && !n++) first = how, own = name;
+  }
+  if (!n) return;
+  const char *more = n > 1 ? arena_printf(s->arena, ", and %u more", n - 1) : "";
+  say(s, "warning: only ein run knows names in a checkpoint: the program %s %s, not %s%s",
+      first->to ? "writes" : "reads", own->s, first->text->s, more);
+}
+
 static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions *o, const char *to) {
   Compiler c;
   Leave l = program_goes(s, a, o->prefix, to);
@@ -223,6 +239,7 @@ static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions 
   if (l) return l;
   if (!file_writable(s, to)) return LEAVE_MACHINE;
   Buf text = buf_new(s->arena);
+  names_warn(s, j);
   c.opens = o->device;
   l = text_make(s, j, a, o, &text);
   return l ? l : program_make(s, &c, o, &text, j->tasks->exprs, to);

@@ -7,6 +7,8 @@
 
 /* Checks that the program's path is given and is not a folder. */
 Leave program_goes(Session *s, const Args *a, const char *prefix, const char *to);
+/* Says if the names that the program states for params and outputs mean nothing to what is built. */
+void names_warn(Session *s, const Job *j);
 /* Checks that the library's folder is given, and makes it. */
 Leave folder_goes(Session *s, const Args *a, const char *to, const char **folder);
 /* Writes a file into the folder, unless a file of somebody else is there. */

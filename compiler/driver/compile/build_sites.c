@@ -409,6 +409,7 @@ Leave build_sites(Session *s, const Args *a, const char *prefix, const char *to)
   if (!l && lib) l = folder_goes(s, a, to, &folder);
   if (l) return l;
   if (!lib && !file_writable(s, to)) return LEAVE_MACHINE;
+  if (!lib) names_warn(s, &p->job[0]);
   EmitOptions o = job_emit(s, &p->job[0], prefix);
   o.device = c.opens = target_device(s, a);
   c.openmp &= !o.device;

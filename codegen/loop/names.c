@@ -92,8 +92,10 @@ static bool is_called(const char *s) {
   for (int op = 0; op < OPS && n; op++) {
     const char *const text[] = {op_info[op].c_f64, op_info[op].c_f32};
     for (size_t k = 0; k < COUNT(text); k++)
-      for (const char *at = text[k]; at && (at = strstr(at, s)); at += n)
-        if (at[n] == '(' && (at == text[k] || !plain((uint8_t)at[-1]))) return true;
+      for (const char *at = text[k]; at && (at = strchr(at, '(')); at++)
+        if ((size_t)(at - text[k]) >= n && memcmp(at - n, s, n) == 0 &&
+            (at - n == text[k] || !plain((uint8_t)at[-(ptrdiff_t)n - 1])))
+          return true;
   }
   return false;
 }

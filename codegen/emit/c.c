@@ -5,13 +5,15 @@
 #include "c_inside.h"
 #include "c_tables.h"
 
-uint32_t c_size_number(CPrinter *p, const Expr *e) {
-  uintptr_t known = (uintptr_t)map_find(&p->size_of, e);
+uint32_t c_sizes_number(Arena *a, CSizes *sizes, const Expr *e) {
+  uintptr_t known = (uintptr_t)map_find(&sizes->of, e);
   if (known) return (uint32_t)(known - 1);
-  vec_push(p->arena, p->sizes, ((CSize){.e = e}));
-  map_put(&p->size_of, e, (void *)(uintptr_t)p->sizes.len);
-  return p->sizes.len - 1;
+  vec_push(a, sizes->at, e);
+  map_put(&sizes->of, e, (void *)(uintptr_t)sizes->at.len);
+  return sizes->at.len - 1;
 }
+
+uint32_t c_size_number(CPrinter *p, const Expr *e) { return c_sizes_number(p->arena, &p->sizes, e); }
 
 /* ---- the run ----------------------------------------------------------------------------------------- */
 
@@ -238,13 +240,13 @@ static void sizes_print(CPrinter *p) {
   Buf *out = p->out;
   buf_printf(out, "/* ---- sizes ------------------------------------------------------------------------------ */\n\n"
                   "enum { %s_n_sizes = %u };\n\nstatic void %s_sizes_of(ein_plan *p, const int64_t *dim) {\n",
-             p->o->prefix, p->sizes.len, p->o->prefix);
+             p->o->prefix, p->sizes.at.len, p->o->prefix);
   buf_str(out, "  (void)dim;\n");
   checks_print(p, out);
   shapes_print(p, out);
-  for (uint32_t i = 0; i < p->sizes.len; i++) {
+  for (uint32_t i = 0; i < p->sizes.at.len; i++) {
     buf_printf(out, "  p->size[%u] = ", i);
-    c_checked(p, out, p->sizes.at[i].e);
+    c_checked(p, out, p->sizes.at.at[i]);
     buf_str(out, ";\n");
   }
   scratch_text(p, out);
@@ -282,21 +284,20 @@ void c_file_head(Buf *c, const EmitOptions *o, const char *more) {
 
 CPrinter c_printer(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   CPrinter p = {.out = c, .p = lp, .o = o, .arena = lp->arena, .strings = lp->tasks->strings,
-      .size_of = map_new(lp->arena), .axes = c_axes(lp->arena, lp->tasks)};
+      .sizes.of = map_new(lp->arena), .axes = c_axes(lp->arena, lp->tasks)};
   p.launch.unless = p.launch.when = -1;
   p.functions.names = c_scope(lp->arena, p.strings);
   p.functions.of = map_new(lp->arena);
-  p.functions.shared = NEW_ARRAY(lp->arena, bool, lp->kernels.len + 1);
   return p;
 }
 
 void c_host(CPrinter *p) {
   Buf run = buf_new(p->arena), *c = p->out;
   p->out = &run;
-  run_print(p); /* it may add sizes, so it comes first */
+  if (!p->device) c_bound_tables(p);
+  run_print(p);
   p->out = c;
-  sizes_print(p);
-  c_bound_tables(p);
+  sizes_print(p); /* those above may add some */
   buf_add(c, run.s, run.len);
   if (p->device) ready_print(p);
 }
@@ -304,8 +305,7 @@ void c_host(CPrinter *p) {
 void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   CPrinter p = c_printer(c, lp, o);
   c_file_head(c, o, lp->tasks->mesh.n ? "#define EIN_SITES\n" : "");
-  p.functions.same = loop_twins(lp->arena, lp);
-  for (uint32_t i = 0; i < lp->kernels.len; i++) p.functions.shared[p.functions.same[i]] |= p.functions.same[i] != i;
+  c_twins(&p);
   Buf rest = buf_new(lp->arena);
   p.out = &rest;
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_kernel(&p, i);

@@ -54,12 +54,15 @@ static bool is_size(const Expr *e) { return !(e->has & HAS_TURN) && c_is_known(e
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* Starts a function's scope: first the parameters, then Loop's names, unchanged if C allows them; strides and sizes
- * are added as they are used. */
+/* A name of Loop's, unchanged if C allows it; a nameless kernel's are valid and unique. */
+static Str own_name(CPrinter *p, Str name, const char *otherwise) {
+  return p->functions.nameless ? name : c_scope_name(&p->f.names, name, otherwise);
+}
+
+/* Starts a function's scope: first the parameters, then Loop's names; strides and sizes are added as they are used. */
 void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk) {
   const char *const parameters[] = {
       "ctx", "worker", "dense", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", chunk};
-  for (uint32_t i = 0; i < p->f.here.len; i++) p->sizes.at[p->f.here.at[i]].used = false;
   p->k = k;
   p->f = (CFunction){
       .names = c_scope(p->arena, p->strings),
@@ -71,21 +74,21 @@ void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk) {
   };
   for (size_t i = 0; i < COUNT(parameters); i++)
     if (parameters[i]) c_scope_take(&p->f.names, str_from(p->strings, parameters[i]));
-  for (uint32_t i = 0; i < k->var.len; i++) p->f.var_name[i] = c_scope_name(&p->f.names, k->var.at[i], "i");
-  for (uint32_t i = 0; i < k->places.len; i++)
-    p->f.place_name[i] = c_scope_name(&p->f.names, k->places.at[i].name, "t");
+  for (uint32_t i = 0; i < k->var.len; i++) p->f.var_name[i] = own_name(p, k->var.at[i], "i");
+  for (uint32_t i = 0; i < k->places.len; i++) p->f.place_name[i] = own_name(p, k->places.at[i].name, "t");
 }
 
 /* The name of a dims-only expression in this kernel. */
 static Str c_size(CPrinter *p, const Expr *e) {
-  uint32_t number = c_size_number(p, e);
-  CSize *s = &p->sizes.at[number];
-  if (!s->used) {
-    s->used = true;
-    s->name = c_scope_name(&p->f.names, e->kind == EX_DIM && !p->functions.alone ? e->name : NULL, "n");
+  uint32_t number = c_sizes_number(p->arena, p->own, e);
+  while (p->f.size_name.len <= number) vec_push(p->arena, p->f.size_name, NULL);
+  Str *name = &p->f.size_name.at[number];
+  if (!*name) {
+    *name = p->functions.nameless ? strings_printf(p->strings, "n%u", number)
+                                  : c_scope_name(&p->f.names, e->kind == EX_DIM ? e->name : NULL, "n");
     vec_push(p->arena, p->f.here, number);
   }
-  return s->name;
+  return *name;
 }
 
 void c_file(Buf *b, Str file) {
@@ -353,7 +356,7 @@ static void extern_call(CPrinter *p, const Expr *e) {
 
 void c_buffer_stride(CPrinter *p, uint32_t place, uint32_t axis) {
   Str *name = &p->f.stride_name[place * 64 + axis];
-  if (!*name) *name = c_scope_name(&p->f.names, strings_printf(p->strings, "%s_%u", c_place(p, place), axis), "stride");
+  if (!*name) *name = own_name(p, strings_printf(p->strings, "%s_%u", c_place(p, place), axis), "stride");
   buf_str(p->out, (*name)->s);
 }
 
@@ -363,15 +366,15 @@ uint32_t c_last_axis(const LoopPlace *x, uint32_t axis) {
   return n - 1;
 }
 
-/* Whether a caller determines its strides. */
-static bool has_strides(const CPrinter *p, const LoopPlace *x) {
-  return !p->device && loop_is_argument(p->p->tasks, x);
+bool c_has_strides(const CPrinter *p, const LoopPlace *x) {
+  if (p->device || x->space != SPACE_BUFFER) return false;
+  return loop_is_argument(p->p->tasks, x) || p->functions.any[p->number];
 }
 
 void c_stride(CPrinter *p, uint32_t place, uint32_t axis) {
   const LoopPlace *x = &p->k->places.at[place];
   const Expr *e = expr_int(p->p->tasks->exprs, DT_I64, 1);
-  if (has_strides(p, x)) {
+  if (c_has_strides(p, x)) {
     c_buffer_stride(p, place, c_last_axis(x, axis));
     return;
   }
@@ -385,7 +388,7 @@ static const Expr *index_inside(const Expr *e) { return e->kind == EX_OP && e->o
  * C compiler sees one more pointer, with the same offsets to each element. */
 static const Expr *index_base(const CPrinter *p, const LoopPlace *x, uint32_t n, const Expr *const *at) {
   const Expr *last = n ? at[n - 1] : NULL;
-  if (!last || p->device || loop_is_argument(p->p->tasks, x) || last->kind != EX_OP || last->op != OP_ADD) return NULL;
+  if (!last || p->device || c_has_strides(p, x) || last->kind != EX_OP || last->op != OP_ADD) return NULL;
   const Expr *base = last->arg[1];
   return base->kind == EX_READ && !base->n && p->k->places.at[base->i].space == SPACE_REGISTER ? base : NULL;
 }
@@ -421,11 +424,11 @@ static void index_flat(CPrinter *p, uint32_t place, uint32_t n, const Expr *cons
     if (expr_is_int(i, 0)) continue;
     if (any) buf_str(p->out, " + ");
     any = true;
-    if (x->axes && x->axes[k] > 1 && has_strides(p, x)) {
+    if (x->axes && x->axes[k] > 1 && c_has_strides(p, x)) {
       index_apart(p, place, i, axis, x->axes[k]);
       continue;
     }
-    bool last = k + 1 == n && !has_strides(p, x);
+    bool last = k + 1 == n && !c_has_strides(p, x);
     argument(p, i, true, last && n == 1);
     if (!last) buf_str(p->out, " * "), c_stride(p, place, k);
   }

@@ -6,13 +6,18 @@
 #include "emit.h"
 #include "loop/names.h"
 
-typedef struct CSize { const Expr *e; Str name; bool used; } CSize; /* a dims-only expression, computed when a run is
-                                                                     * planned */
+/* Dims-only expressions by number, in order of first use: those of the run, computed when it is planned; or those of a
+ * kernel whose functions serve several, which finds their numbers in the run in ctx->bound. */
+typedef struct CSizes {
+  Map of;                    /* Expr to 1 + its number */
+  VEC(const Expr *) at;
+} CSizes;
 
 /* What c_kernel_begin begins: a function of a kernel, and what it has used so far. */
 typedef struct CFunction {
   CScope names;              /* names in it */
   Str *var_name, *place_name; /* of the variables and places */
+  VEC(Str) size_name;        /* by number; NULL: it does not use this size */
   VEC(uint32_t) here;        /* numbers of the sizes that it uses */
   Str *stride_name;          /* by place and axis, place * 64 + axis: of those used */
   bool *place_used;
@@ -28,9 +33,12 @@ typedef struct CFunction {
 typedef struct CFunctions {
   CScope names;              /* of the file's functions */
   Map of;                    /* LoopKernel to a Str for each of its parts */
-  const uint32_t *same;      /* by kernel, the one whose functions it uses: loop_twins */
-  bool *shared;              /* by kernel: its functions serve several; ctx->bound gives buffers and numbers */
-  bool alone;                /* they serve several programs: ctx->bound gives sizes */
+  const uint32_t *same;      /* by kernel, the one whose functions it uses */
+  const bool *shared;        /* by kernel: its functions serve several; ctx->bound gives buffers, numbers and sizes */
+  const bool *any;           /* by kernel: they take any buffer as one with strides, since only some kernels have an
+                              * argument there */
+  CSizes *sizes;             /* of kernel i and of its narrow one, if shared: at 2 * i and 2 * i + 1 */
+  bool nameless;             /* no name in the text is the program's */
 } CFunctions;
 
 /* What a device launches. */
@@ -51,8 +59,7 @@ typedef struct CPrinter {
   const EmitOptions *o;
   Arena *arena;
   Strings *strings;
-  Map size_of;               /* Expr to 1 + its number */
-  VEC(CSize) sizes;
+  CSizes sizes;              /* of the run */
   VEC(const Task *) moves, fetches; /* of a mesh, in the order of the text */
   const uint32_t *axes;      /* where each buffer's shape begins */
   CFunctions functions;
@@ -61,6 +68,7 @@ typedef struct CPrinter {
   const LoopKernel *k;       /* the current kernel */
   uint32_t number;           /* its number */
   bool narrow;               /* it is the narrow one of that number */
+  CSizes *own;               /* the sizes whose numbers its functions use: the run's, or its own if these are shared */
   LoopNumbers numbers;       /* its numbers, if its functions serve several kernels */
   CFunction f;               /* the current function of it */
   bool device;               /* for a device: everything is in row-major order, and bodies call functions of
@@ -120,10 +128,11 @@ CParts c_parts(Arena *a, const LoopKernel *k); /* in order */
 uint32_t c_round(const CParts *parts, uint32_t first); /* how many, from this one on, go in rounds together; 1: it
                                                         * goes in none */
 bool c_streams(const LoopBody *b);
+bool c_has_strides(const CPrinter *p, const LoopPlace *x); /* whether a caller may determine its strides */
 bool c_is_tested(const CPrinter *p, const LoopPlace *x); /* a bool that may be any byte */
 void c_parts_table(CPrinter *p);     /* of the current kernel: EMIT_PARTS */
 const char *c_number(CPrinter *p, const Expr *e); /* the text of the operation's loop_number */
-/* The buffers and numbers of kernels that share functions. */
+/* The buffers, numbers and sizes of kernels that share functions. */
 void c_bound_tables(CPrinter *p);
 
 /* ---- cuda.c: the same for a device ---- */
@@ -140,12 +149,18 @@ int32_t c_repeat_begins(CPrinter *p, const Task *k);
 void c_turn_ends(CPrinter *p, const Task *k, int32_t begin, const char *in);
 const char *c_rows(CPrinter *p);     /* prints the table; returns its address */
 
+/* ---- c_alone.c ---- */
+/* The kernel without names: variables and places are named by their numbers. */
+LoopKernel *c_nameless(const CPrinter *p, const LoopKernel *k);
+void c_twins(CPrinter *p);           /* finds the kernels that share functions */
+
 /* ---- c_sites.c ---- */
 void c_sites(CPrinter *p);           /* nothing if there is one site */
 uint32_t c_move_number(const CPrinter *p, const Task *move); /* of a fetch: among the fetches */
 
 /* ---- c.c ---- */
-uint32_t c_size_number(CPrinter *p, const Expr *e);
+uint32_t c_size_number(CPrinter *p, const Expr *e); /* in the run */
+uint32_t c_sizes_number(Arena *a, CSizes *sizes, const Expr *e);
 CPrinter c_printer(Buf *c, const LoopProgram *lp, const EmitOptions *o); /* at the beginning of a file */
 void c_file_head(Buf *c, const EmitOptions *o, const char *more); /* more: lines before the runtime */
 void c_host(CPrinter *p);            /* after the kernels: sizes, what kernels are bound to, the run */

@@ -114,9 +114,9 @@ static void scratch_print(CPrinter *p) {
   }
 }
 
-/* The text of a size. In a text that several programs share, sizes follow the numbers, in order of use. */
+/* The text of a size. In a function that several kernels share, sizes follow the numbers, in order of use. */
 static const char *size_text(CPrinter *p, uint32_t number) {
-  if (!p->functions.alone) return arena_printf(p->arena, "ctx->size[%u]", number);
+  if (!is_shared(p)) return arena_printf(p->arena, "ctx->size[%u]", number);
   return arena_printf(p->arena, "ctx->size[ctx->bound[%u]]", p->k->places.len * 2 + p->numbers.len + number);
 }
 
@@ -127,13 +127,13 @@ static void head_print(CPrinter *p) {
   for (uint32_t i = 0; i < p->k->places.len; i++)
     if (p->k->places.at[i].space == SPACE_BUFFER && p->f.place_used[i]) pointer_print(p, i);
   for (uint32_t i = 0; i < p->k->places.len; i++)
-    if (loop_is_argument(p->p->tasks, &p->k->places.at[i])) strides_print(p, i);
+    if (c_has_strides(p, &p->k->places.at[i])) strides_print(p, i);
   scratch_print(p);
   p->out = out;
   if (p->f.nought) buf_printf(out, "  const int64_t %s = ein_nought();\n", p->f.nought->s);
   for (uint32_t i = 0; i < p->f.here.len; i++) {
-    const CSize *s = &p->sizes.at[p->f.here.at[i]];
-    buf_printf(out, "  const int64_t %s = %s;\n", s->name->s, size_text(p, p->f.here.at[i]));
+    uint32_t number = p->f.here.at[i];
+    buf_printf(out, "  const int64_t %s = %s;\n", p->f.size_name.at[number]->s, size_text(p, number));
     p->f.uses_ctx = true;
   }
   buf_add(out, head.s, head.len);
@@ -167,11 +167,22 @@ static const Str *function_names(CPrinter *p) {
   return names;
 }
 
-static bool touches_arguments(CPrinter *p) {
+static bool is_touched(const CPrinter *p, uint32_t place) {
+  const LoopPlace *x = &p->k->places.at[place];
+  return c_has_strides(p, x) && p->f.place_used[place] && x->rank;
+}
+
+static bool touches_strides(const CPrinter *p) {
   for (uint32_t i = 0; i < p->k->places.len; i++)
-    if (loop_is_argument(p->p->tasks, &p->k->places.at[i]) && p->f.place_used[i] && p->k->places.at[i].rank)
-      return true;
+    if (is_touched(p, i)) return true;
   return false;
+}
+
+/* Whether there is a version for row-major order too. Kernels without arguments do not say so. */
+static bool is_dense(const CPrinter *p) {
+  for (uint32_t i = 0; i < p->k->places.len; i++)
+    if (loop_is_argument(p->p->tasks, &p->k->places.at[i])) return p->k->dense;
+  return true;
 }
 
 static void door_open(CPrinter *p, const char *name, const char *more) {
@@ -182,8 +193,8 @@ static void door_open(CPrinter *p, const char *name, const char *more) {
 /* Prints a function's entry points. The version for any strides is a separate function, so that it takes no registers
  * from the dense one. */
 static void door_print(CPrinter *p, const char *name) {
-  bool touches = touches_arguments(p);
-  if (!touches || !p->k->dense) {
+  bool touches = touches_strides(p);
+  if (!touches || !is_dense(p)) {
     door_open(p, name, "");
     buf_printf(p->out, "  %s_at(ctx, chunk, worker, %d EIN_FUSED);\n}\n\n", name, !touches);
     return;
@@ -194,9 +205,8 @@ static void door_print(CPrinter *p, const char *name) {
   buf_str(p->out, "  if (");
   bool any = false;
   for (uint32_t i = 0; i < p->k->places.len; i++) {
-    const LoopPlace *x = &p->k->places.at[i];
-    if (!loop_is_argument(p->p->tasks, x) || !p->f.place_used[i] || !x->rank) continue;
-    buf_printf(p->out, "%sein_dense(ctx, %s)", any ? " && " : "", buffer_text(p, x, false));
+    if (!is_touched(p, i)) continue;
+    buf_printf(p->out, "%sein_dense(ctx, %s)", any ? " && " : "", buffer_text(p, &p->k->places.at[i], false));
     any = true;
   }
   buf_printf(
@@ -267,6 +277,7 @@ static void kernel_take(CPrinter *p, uint32_t number, bool narrow) {
   p->k = p->p->kernels.at[p->number];
   p->narrow = narrow;
   if (narrow) p->k = p->k->narrow;
+  p->own = is_shared(p) ? &p->functions.sizes[2 * p->number + narrow] : &p->sizes;
   if (is_shared(p)) p->numbers = loop_numbers(p->arena, p->k);
 }
 
@@ -279,7 +290,7 @@ static void parts_print(CPrinter *p, uint32_t number, bool narrow) {
 void c_kernel(CPrinter *p, uint32_t number) {
   const LoopKernel *k = p->p->kernels.at[number];
   if (p->functions.same[number] != number) return;
-  if (!p->functions.alone) c_note(p, k);
+  if (!p->functions.nameless) c_note(p, k);
   if (k->narrow) buf_str(p->out, "#if EIN_WIDE\n");
   parts_print(p, number, false);
   if (!k->narrow) return;
@@ -300,8 +311,11 @@ static const char *bound_name(CPrinter *p, uint32_t number, bool narrow) {
   return arena_printf(p->arena, "%s_bound_%u%s", p->o->prefix, number, narrow ? "_narrow" : "");
 }
 
-static void bound_print(CPrinter *p, const LoopKernel *k, const char *name) {
-  buf_printf(p->out, "static const int %s[] = {", name);
+static void bound_print(CPrinter *p, uint32_t number, bool narrow) {
+  const LoopKernel *k = p->p->kernels.at[number];
+  const CSizes *sizes = &p->functions.sizes[2 * number + narrow];
+  if (narrow) k = k->narrow;
+  buf_printf(p->out, "static const int %s[] = {", bound_name(p, number, narrow));
   for (uint32_t x = 0; x < k->places.len; x++) {
     bool is = k->places.at[x].space == SPACE_BUFFER;
     buf_printf(
@@ -309,6 +323,7 @@ static void bound_print(CPrinter *p, const LoopKernel *k, const char *name) {
   }
   LoopNumbers numbers = loop_numbers(p->arena, k);
   for (uint32_t x = 0; x < numbers.len; x++) buf_printf(p->out, ", %lld", (long long)numbers.at[x].is);
+  for (uint32_t x = 0; x < sizes->at.len; x++) buf_printf(p->out, ", %u", c_size_number(p, sizes->at.at[x]));
   buf_str(p->out, "};\n");
 }
 
@@ -319,15 +334,15 @@ void c_bound_tables(CPrinter *p) {
     if (!p->functions.shared[p->functions.same[i]] || !k->places.len) continue;
     if (!any)
       buf_str(p->out,
-          "/* ---- kernels that run another one's code: their buffers, each with its first axis; sites, seeds "
+          "/* ---- kernels that run another one's code: their buffers, each with its first axis; sites, seeds; sizes "
           "---- */\n\n");
     any = true;
     c_note(p, k);
     if (k->narrow) buf_str(p->out, "#if EIN_WIDE\n");
-    bound_print(p, k, bound_name(p, i, false));
+    bound_print(p, i, false);
     if (!k->narrow) continue;
     buf_str(p->out, "#endif\n#if EIN_NARROW\n");
-    bound_print(p, k->narrow, bound_name(p, i, true));
+    bound_print(p, i, true);
     buf_str(p->out, "#endif\n");
   }
   if (any) buf_char(p->out, '\n');

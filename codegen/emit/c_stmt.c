@@ -262,8 +262,7 @@ typedef struct Axes { uint32_t rank; const Expr *const *dim; bool argument; } Ax
 
 static Axes axes_of(const CPrinter *p, const LoopPlace *x) {
   const TaskBuffer *b = &p->p->tasks->buffers.at[x->buffer];
-  bool argument = b->space != BUF_WORK;
-  return argument ? (Axes){b->rank, b->dim, true} : (Axes){x->rank, x->dim, false};
+  return c_has_strides(p, x) ? (Axes){b->rank, b->dim, true} : (Axes){x->rank, x->dim, false};
 }
 
 /* How many of these axes the last n axes of the place cover. */

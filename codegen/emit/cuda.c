@@ -71,7 +71,7 @@ static void parameters_print(CPrinter *p) {
     comma = ", ";
   }
   for (uint32_t i = 0; i < p->f.here.len; i++, comma = ", ")
-    buf_printf(p->out, "%sconst int64_t %s", comma, p->sizes.at[p->f.here.at[i]].name->s);
+    buf_printf(p->out, "%sconst int64_t %s", comma, p->f.size_name.at[p->f.here.at[i]]->s);
   if (p->f.uses_ctx) buf_printf(p->out, "%sconst ein_device ein_at", comma);
 }
 
@@ -85,7 +85,13 @@ static void aligned_print(CPrinter *p) {
 }
 
 /* number: the launch's; places, sizes: in the order of its parameters. */
-typedef struct CudaLaunch { Str name; uint32_t number; VEC(uint32_t) places, sizes; bool device; } CudaLaunch;
+typedef struct CudaLaunch {
+  Str name;
+  uint32_t number;
+  VEC(uint32_t) places;
+  VEC(const Expr *) sizes;
+  bool device;
+} CudaLaunch;
 
 static CudaLaunch *launch_keep(CPrinter *p, Str name, int64_t shared) {
   CudaLaunch *c = MAKE(p->arena, CudaLaunch, .name = name, .number = p->launch.names.len);
@@ -94,7 +100,7 @@ static CudaLaunch *launch_keep(CPrinter *p, Str name, int64_t shared) {
   c->device = p->f.uses_ctx;
   for (uint32_t i = 0; i < p->k->places.len; i++)
     if (p->k->places.at[i].space == SPACE_BUFFER && p->f.place_used[i]) vec_push(p->arena, c->places, i);
-  for (uint32_t i = 0; i < p->f.here.len; i++) vec_push(p->arena, c->sizes, p->f.here.at[i]);
+  for (uint32_t i = 0; i < p->f.here.len; i++) vec_push(p->arena, c->sizes, p->own->at.at[p->f.here.at[i]]);
   return c;
 }
 
@@ -153,16 +159,41 @@ static LoopBody launches_all(CPrinter *p, const LoopKernel *k) {
   return all;
 }
 
-static void c_device_kernel(CPrinter *p, uint32_t number) {
-  const LoopKernel *k = p->p->kernels.at[number];
+typedef struct CudaLaunches { CudaLaunch **at; uint32_t n; } CudaLaunches;
+
+static CudaLaunches launches_print(CPrinter *p, const LoopKernel *k) {
   p->k = k;
-  p->number = number;
-  if (p->functions.same[number] != number) return;
-  c_note(p, k);
+  p->own = &p->sizes;
   LoopBody body = launches_all(p, k);
-  CudaLaunch **all = NEW_ARRAY(p->arena, CudaLaunch *, body.len + 1);
-  for (uint32_t i = 0; i < body.len; i++) all[i] = launch_print(p, body.at[i]);
-  map_put(&p->functions.of, k, all);
+  CudaLaunches all = {NEW_ARRAY(p->arena, CudaLaunch *, body.len + 1), body.len};
+  for (uint32_t i = 0; i < body.len; i++) all.at[i] = launch_print(p, body.at[i]);
+  return all;
+}
+
+/* Prints the kernel without names, with sizes of its own. */
+static CudaLaunches nameless_print(const CPrinter *p, const LoopKernel *k, Buf *text) {
+  CPrinter own = {.out = text, .p = p->p, .o = p->o, .arena = p->arena, .strings = p->strings,
+      .sizes.of = map_new(p->arena), .axes = p->axes, .device = true, .launch.library = p->launch.library,
+      .functions = {.names = c_scope(p->arena, p->strings), .shared = p->functions.shared, .nameless = true}};
+  return launches_print(&own, c_nameless(p, k));
+}
+
+/* Prints the kernel's functions, or takes those of the first kernel whose text without names is the same. Seeds and
+ * sites are part of the text. */
+static void c_device_kernel(CPrinter *p, Map *texts, uint32_t number) {
+  const LoopKernel *k = p->p->kernels.at[number];
+  Buf text = buf_new(p->arena);
+  CudaLaunches own = nameless_print(p, k, &text);
+  Str whole = str_of(p->strings, text.s, text.len);
+  CudaLaunches *first = map_find(texts, whole);
+  if (!first) {
+    first = NEW(p->arena, CudaLaunches);
+    c_note(p, k);
+    *first = launches_print(p, k);
+    map_put(texts, whole, first);
+  }
+  for (uint32_t i = 0; i < own.n; i++) own.at[i]->name = first->at[i]->name, own.at[i]->number = first->at[i]->number;
+  map_put(&p->functions.of, k, own.at);
 }
 
 static void extent_print(CPrinter *p, const Expr *e) {
@@ -190,7 +221,8 @@ static void by_nvcc_print(CPrinter *p, const CudaLaunch *x, const LoopKernel *k,
     buf_printf(p->out, ", EIN_ARGUMENT(%s%s, ctx, %u)", place->written ? "" : "const ", c_store_type(place->dtype),
         place->buffer);
   }
-  for (uint32_t i = 0; i < x->sizes.len; i++) buf_printf(p->out, ", ctx->size[%u]", x->sizes.at[i]);
+  for (uint32_t i = 0; i < x->sizes.len; i++)
+    buf_printf(p->out, ", ctx->size[%u]", c_size_number(p, x->sizes.at[i]));
   buf_printf(p->out, "%s);\n", x->device ? ", ein_cuda_now(ctx)" : "");
 }
 
@@ -201,7 +233,7 @@ static void by_driver_print(
   for (uint32_t i = 0; i < x->places.len; i++)
     buf_printf(p->out, "%s%u", i ? ", " : "", k->places.at[x->places.at[i]].buffer);
   for (uint32_t i = 0; i < x->sizes.len; i++)
-    buf_printf(p->out, "%s~%u", i || x->places.len ? ", " : "", x->sizes.at[i]);
+    buf_printf(p->out, "%s~%u", i || x->places.len ? ", " : "", c_size_number(p, x->sizes.at[i]));
   buf_printf(p->out, "%s};\n%s  ein_cuda_launch(ctx, %u", n ? "" : "0", indent, x->number);
   extents_print(p, l, BIND_GRID);
   extents_print(p, l, BIND_BLOCK);
@@ -242,7 +274,7 @@ static void product_print(CPrinter *p, const LoopStmt *s, const char *name, cons
   buf_printf(out, "};\n%s  by_library = ein_cuda_multiply(ctx, &x);\n%s}\n", in, in);
 }
 
-/* A twin's launches have the same sizes and its own buffers. Returns the end of its launches in `all`. */
+/* Returns the end of its launches in `all`. */
 static CudaLaunch **calls_print(CPrinter *p, const LoopBody *b, CudaLaunch **all, const char *in) {
   vec_each_of(const LoopStmt, s, *b) {
     Launch l;
@@ -270,30 +302,7 @@ static CudaLaunch **calls_print(CPrinter *p, const LoopBody *b, CudaLaunch **all
 
 void c_device_call(CPrinter *p, uint32_t number, const char *indent) {
   p->k = p->p->kernels.at[number];
-  calls_print(p, &p->k->body, map_find(&p->functions.of, p->p->kernels.at[p->functions.same[number]]), indent);
-}
-
-/* ---- the file ------------------------------------------------------------------------------------------ */
-
-/* Whether the text of one says what the other's does: the same seeds, and none of the sites, at which kernels report
- * different things. */
-static bool numbers_same(const LoopNumbers *a, const LoopNumbers *b) {
-  for (uint32_t i = 0; i < a->len; i++)
-    if (!a->at[i].seed || a->at[i].is != b->at[i].is) return false;
-  return true;
-}
-
-/* The kernel whose functions each kernel uses: its first twin with its numbers, since a device's functions get none. */
-static const uint32_t *twins_of(const CPrinter *p) {
-  uint32_t n = p->p->kernels.len, *same = NEW_ARRAY(p->arena, uint32_t, n + 1);
-  const uint32_t *twin = loop_twins(p->arena, p->p);
-  LoopNumbers *numbers = NEW_ARRAY(p->arena, LoopNumbers, n + 1);
-  for (uint32_t i = 0; i < n; i++) {
-    numbers[i] = loop_numbers(p->arena, p->p->kernels.at[i]);
-    for (same[i] = twin[i]; same[i] < i; same[i]++)
-      if (twin[same[i]] == twin[i] && numbers_same(&numbers[i], &numbers[same[i]])) break;
-  }
-  return same;
+  calls_print(p, &p->k->body, map_find(&p->functions.of, p->k), indent);
 }
 
 /* ---- moves -------------------------------------------------------------------------------------------- */
@@ -340,8 +349,9 @@ static CPrinter kernels_print(Buf *c, const LoopProgram *lp, const EmitOptions *
   p.device = true, p.launch.library = library;
   c_file_head(
       c, o, arena_printf(lp->arena, "#define EIN_CUDA\n%s#define EIN_TURNS %u\n", sites_word(lp), turns ? turns : 1));
-  p.functions.same = twins_of(&p);
-  for (uint32_t i = 0; i < lp->kernels.len; i++) c_device_kernel(&p, i);
+  p.functions.shared = NEW_ARRAY(lp->arena, bool, lp->kernels.len + 1);
+  Map texts = map_new(lp->arena);
+  for (uint32_t i = 0; i < lp->kernels.len; i++) c_device_kernel(&p, &texts, i);
   boxes_kernels(&p);
   return p;
 }

@@ -19,7 +19,7 @@ static uint32_t row_add(CPrinter *p, EmitRowKind kind, const Task *k, int32_t pa
   int32_t when = p->launch.when;
   vec_push(p->arena, rows->rows,
       ((EmitRow){.kind = kind, .task = k, .first = rows->uses.len, .pair = pair, .unless = unless, .when = when,
-          .from = -1, .size = when < 0 ? NULL : p->sizes.at[when].e, .name = name}));
+          .from = -1, .size = when < 0 ? NULL : p->sizes.at.at[when], .name = name}));
   return p->launch.rows->rows.len - 1;
 }
 

@@ -218,14 +218,14 @@ LoopSizes loop_scratches(const LoopProgram *p);
 void loop_print(Buf *out, const LoopProgram *p); /* begins with the TaskGraph's text */
 LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
-/* By kernel, the number of the first one that does the same on other buffers, or its own. */
-uint32_t *loop_twins(Arena *a, const LoopProgram *p);
 /* By buffer, which of a kernel and its narrow one has it for itself, and so needs it only where that one runs. */
 typedef enum { HALF_BOTH, HALF_WIDE, HALF_NARROW } LoopHalf;
 LoopHalf *loop_halves(Arena *a, const LoopProgram *p);
+/* Whether they do the same, on buffers of the same kind. */
 bool loop_is_twin(Arena *a, const LoopProgram *p, LoopKernel *k, LoopKernel *other);
-/* Numbers in which twins may differ, each once and in the same order for all of them: the sites at which a kernel
- * tests an index, and the seeds of its random numbers. loop_number: the operand of e that is such a number, or -1. */
+/* Numbers in which kernels that share functions may differ, each once and in the same order for all of them: the sites
+ * at which a kernel tests an index, and the seeds of its random numbers. loop_number: the operand of e that is such a
+ * number, or -1. */
 typedef struct LoopNumber { bool seed; int64_t is; } LoopNumber;
 typedef VEC(LoopNumber) LoopNumbers;
 LoopNumbers loop_numbers(Arena *a, const LoopKernel *k);

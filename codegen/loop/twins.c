@@ -1,6 +1,7 @@
-/* codegen/loop/twins.c - finds kernels that do the same on other buffers. In: a LoopProgram. Out: for each kernel the
- * first one that is like it. Names, equations, places in the source, messages about indices and seeds do not count;
- * other expressions, sizes, the order of statements, and which places share a buffer do. */
+/* codegen/loop/twins.c - whether the kernel for narrow registers does what the other one does, which buffers one of the
+ * two has for itself, and the numbers in which kernels with the same functions may differ. Names, equations, places in
+ * the source, messages about indices and seeds do not count; other expressions, sizes, the order of statements, and
+ * which places share a buffer do. */
 #include <string.h>
 
 #include "loop.h"
@@ -67,7 +68,6 @@ static bool bodies_same(const LoopBody *a, const LoopBody *b) {
 }
 
 static bool kernels_same(const TaskGraph *t, const LoopKernel *a, const LoopKernel *b) {
-  if (!a->narrow != !b->narrow || (a->narrow && !kernels_same(t, a->narrow, b->narrow))) return false;
   if (a->dense != b->dense || a->places.len != b->places.len || a->var.len != b->var.len ||
       !bodies_same(&a->body, &b->body))
     return false;
@@ -174,22 +174,9 @@ static LoopKernel *kernel_numbered(Arena *a, const LoopProgram *p, LoopKernel *k
   LoopKernel *own = arena_copy(a, k, sizeof *own);
   own->body = body_copy(a, &k->body);
   loop_exprs(&own->body, numbered, &n);
-  if (k->narrow) own->narrow = kernel_numbered(a, p, k->narrow);
   return own;
 }
 
 bool loop_is_twin(Arena *a, const LoopProgram *p, LoopKernel *k, LoopKernel *other) {
   return kernels_same(p->tasks, kernel_numbered(a, p, k), kernel_numbered(a, p, other));
-}
-
-uint32_t *loop_twins(Arena *a, const LoopProgram *p) {
-  uint32_t *first = NEW_ARRAY(a, uint32_t, p->kernels.len + 1);
-  const LoopKernel **kernel = NEW_ARRAY(a, const LoopKernel *, p->kernels.len + 1);
-  for (uint32_t i = 0; i < p->kernels.len; i++) kernel[i] = kernel_numbered(a, p, p->kernels.at[i]);
-  for (uint32_t i = 0; i < p->kernels.len; i++) {
-    first[i] = i;
-    for (uint32_t k = 0; k < i && first[i] == i; k++)
-      if (first[k] == k && kernels_same(p->tasks, kernel[k], kernel[i])) first[i] = k;
-  }
-  return first;
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # suite: quick ci
-# Kernels that do the same on other buffers are one function: a text does not grow by a layer's kernels with each layer. Answers are as before.
+# Kernels that do the same on other buffers, or for other sizes, are one function: a text does not grow by a layer's
+# kernels with each layer. Answers are as before.
 . "$(dirname "$0")/common"
 
 layers() { # layers N
@@ -126,5 +127,97 @@ want 0 "$EIN" run seeds9.ein s=12 --target=c --flags=-O1 -o all=got9/
 diff -r got9 wanted9 >diffs || wrong "other outputs: $(cat diffs)"
 want 0 "$EIN" run seeds9.ein s=12 --target=jit -o all=jit9/
 diff -r jit9 wanted9 >diffs || wrong "in process, other outputs: $(cat diffs)"
+
+# ---- kernels that differ in the names of labels and sizes alone are one function, which is told its sizes
+cat >one.ein <<'END'
+dim I, J
+input A[i:I,j:J] : f32
+output a[j,i] = floor(A[i,j] / 2.0) + (max[j] A[i,j])
+END
+cat >two.ein <<'END'
+dim I, J, K, L
+input A[i:I,j:J] : f32
+input B[c:K,d:L] : f32
+output a[j,i] = floor(A[i,j] / 2.0) + (max[j] A[i,j])
+output b[d,c] = floor(B[c,d] / 2.0) + (max[d] B[c,d])
+END
+for p in one two; do want 0 "$EIN" build $p.ein --emit=c -o $p.c; done
+[ "$(grep -c '^EIN_INLINE.*_at(' two.c)" = "$(grep -c '^EIN_INLINE.*_at(' one.c)" ] || wrong "kernels for other sizes have functions of their own"
+for sizes in '-D I=5 -D J=9 -D K=37 -D L=8' '-D I=1 -D J=1 -D K=0 -D L=0' '-D I=70 -D J=33 -D K=3 -D L=40'; do
+  # shellcheck disable=SC2086
+  want 0 "$EIN" verify two.ein $sizes --flags=-O1
+done
+
+# ---- a product is one function, whether its sides are the caller's, with any strides, or our own
+chain() { # chain N: of so many matrices
+  dims=I rest= labels=i sum= product=
+  for n in $(seq 1 "$1"); do
+    before=$(printf %s "$dims" | tail -c 1) now=$(printf %s JKLM | cut -c "$n")
+    l=$(echo "$before$now" | tr A-Z a-z | sed 's/./&,/')
+    rest="$rest
+input A$n[${l%,*}:$before,${l#*,}:$now] : f32"
+    dims="$dims, $now" product="$product * A$n[$l]"
+  done
+  sum=$(echo "$dims" | tr A-Z a-z | tr -d ' ' | sed 's/^i,//; s/,.$//')
+  printf 'dim %s%s\noutput Z[i,%s] = sum[%s]%s\n' "$dims" "$rest" "${l#*,}" "$sum" "${product# \*}"
+}
+for n in 3 4; do
+  chain $n >chain$n.ein
+  want 0 "$EIN" build chain$n.ein --emit=c -o chain$n.c
+done
+three=$(grep -c '^EIN_INLINE.*_at(' chain3.c) four=$(grep -c '^EIN_INLINE.*_at(' chain4.c)
+[ "$four" -le $((three + 6)) ] || wrong "a chain of four has $four functions, of three $three"
+want 0 "$EIN" build chain3.ein --lib -o lib/ --flags=-O1
+cat >call.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include "chain3.h"
+static int64_t n[4];
+static float at(int which, int64_t i, int64_t j) { return (float)((which * 5 + 3 * i + 2 * j) % 7 - 3); }
+/* Every axis has room between its elements, and the last is not the nearest. */
+static ein_tensor strided(int64_t rows, int64_t lanes, int64_t by[2][2]) {
+  ein_tensor t = {0};
+  by[0][0] = rows, by[0][1] = lanes, by[1][0] = 2, by[1][1] = 2 * rows + 3;
+  t.data = calloc((size_t)((rows + 1) * 2 + (lanes + 1) * by[1][1]), sizeof(float));
+  t.device_type = 1, t.ndim = 2, t.dtype = EIN_F32, t.shape = by[0], t.strides = by[1];
+  return t;
+}
+static int run(chain3_ctx *ctx) {
+  int64_t by[4][2][2], bad = 0;
+  chain3_sizes sizes = {n[0], n[1], n[2], n[3]};
+  ein_tensor in[4];
+  for (int w = 0; w < 4; w++) {
+    in[w] = strided(n[w == 3 ? 0 : w], n[w == 3 ? 3 : w + 1], by[w]);
+    for (int64_t i = 0; i < by[w][0][0]; i++)
+      for (int64_t j = 0; j < by[w][0][1]; j++) ((float *)in[w].data)[i * by[w][1][0] + j * by[w][1][1]] = at(w, i, j);
+  }
+  chain3_inputs inputs = {in[0], in[1], in[2]};
+  chain3_outputs outputs = {in[3]};
+  if (chain3_plan(ctx, &sizes) || chain3_run(ctx, &inputs, &outputs)) return puts(chain3_last_error(ctx)), 1;
+  for (int64_t i = 0; i < n[0]; i++)
+    for (int64_t l = 0; l < n[3]; l++) {
+      float sum = 0;
+      for (int64_t j = 0; j < n[1]; j++)
+        for (int64_t k = 0; k < n[2]; k++) sum += at(0, i, j) * at(1, j, k) * at(2, k, l);
+      bad += sum != ((float *)in[3].data)[i * by[3][1][0] + l * by[3][1][1]];
+    }
+  for (int w = 0; w < 4; w++) free(in[w].data);
+  return bad ? printf("%d of %d by %d by %d by %d\n", (int)bad, (int)n[0], (int)n[1], (int)n[2], (int)n[3]), 1 : 0;
+}
+int main(void) {
+  static const int64_t of[][4] = {{2, 40, 40, 40}, {40, 40, 40, 2}, {13, 37, 5, 66}, {1, 1, 1, 1}, {4, 0, 3, 5}};
+  chain3_ctx *ctx = NULL;
+  int bad = chain3_create(NULL, &ctx);
+  for (int i = 0; i < 5; i++) {
+    for (int k = 0; k < 4; k++) n[k] = of[i][k];
+    bad |= run(ctx);
+  }
+  chain3_destroy(ctx);
+  return bad;
+}
+END
+flags=$(PKG_CONFIG_PATH=lib pkg-config --cflags --libs chain3) || wrong "pkg-config does not take chain3.pc"
+want 0 sh -c "${CC:-cc} -std=c99 call.c $flags -o call"
+want 0 ./call
 
 finish

@@ -130,5 +130,7 @@ bool sub_ok(int64_t a, int64_t b, int64_t *out);
 bool mul_ok(int64_t a, int64_t b, int64_t *out);
 int64_t floor_div(int64_t a, int64_t b); /* 0 if b is 0, as the language defines; never traps */
 int64_t floor_mod(int64_t a, int64_t b); /* sign of b; 0 if b is 0 */
+static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 #endif

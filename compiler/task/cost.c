@@ -24,10 +24,6 @@ static int64_t amount_mul(int64_t a, int64_t b) {
   return mul_ok(a, b, &out) ? out : COST_MOST;
 }
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static void sum_add(CostSum *to, const CostSum *x, int64_t times) {
   to->flops = amount_add(to->flops, amount_mul(x->flops, times));
   to->integer = amount_add(to->integer, amount_mul(x->integer, times));
@@ -146,11 +142,11 @@ static int64_t elements_at(Kernel *k, uint32_t buffer, uint32_t n, const Expr *c
     for (uint32_t l = 0; l < k->n_label; l++) all[l] |= here[l];
     Ranges r = {.arena = k->c->arena, .dims = k->c->dims, .extent = k->extent, .n_label = k->n_label};
     Range x = range_of(&r, at[d]);
-    int64_t values = least(k->c->out->shape[buffer][d], labels_product(k, here)), span;
+    int64_t values = smaller(k->c->out->shape[buffer][d], labels_product(k, here)), span;
     if (x.known && sub_ok(x.high, x.low, &span) && span < values) values = span + 1;
     elements = amount_mul(elements, values);
   }
-  return least(k->points, least(elements, labels_product(k, all)));
+  return smaller(k->points, smaller(elements, labels_product(k, all)));
 }
 
 /* The indices with their labels renumbered 0, 1, ... in order, independent of a stage's own numbers. */
@@ -197,7 +193,7 @@ static void touch(Kernel *k, uint32_t buffer, uint32_t n, const Expr *const *at,
   int64_t bytes = amount_mul(elements_at(k, buffer, n, at), dtype_size(c->t->buffers.at[buffer].dtype));
   CostUse *u = use_of(c, k->cost, buffer);
   int64_t *to = written ? &u->written : &u->read;
-  *to = least(c->out->bytes[buffer], amount_add(*to, bytes));
+  *to = smaller(c->out->bytes[buffer], amount_add(*to, bytes));
 }
 
 /* ---- a kernel ------------------------------------------------------------------------------------ */

@@ -99,7 +99,7 @@ static void *make(Work *w, Arena *a, uint64_t seed) {
   return e;
 }
 
-static void smaller(Shrink *s) {
+static void shrink_once(Shrink *s) {
   const Emitted *e = s->program;
   made_shrink(s, e->made);
 }
@@ -111,7 +111,7 @@ int main(int argc, char **argv) {
       .batch = 100,
       .option = option,
       .make = make,
-      .shrink = smaller,
+      .shrink = shrink_once,
       .judge = by_c,
       .graph = graph,
       .trials = emitted_trials,

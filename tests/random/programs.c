@@ -38,7 +38,7 @@ static void judge(Work *w, void *program, uint64_t seed, Judgement *v) {
   else judge_make(m, seed, v, t);
 }
 
-static void smaller(Shrink *s) {
+static void shrink_once(Shrink *s) {
   if (!is_invalid(s->w)) made_shrink(s, s->program);
 }
 
@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
       .option = option,
       .make = make,
       .text = text,
-      .shrink = smaller,
+      .shrink = shrink_once,
       .totals = totals,
       .judge = judge};
   Own own = {0};

@@ -25,7 +25,7 @@ static double unit_of(DType t) {
   }
 }
 
-static Error larger(Error a, Error b) { return (Error){fmax(a.most, b.most), fmax(a.off, b.off)}; }
+static Error error_larger(Error a, Error b) { return (Error){fmax(a.most, b.most), fmax(a.off, b.off)}; }
 
 static Error rounded(Error x, DType t) { return (Error){x.most, x.off + unit_of(t) * x.most}; }
 
@@ -58,8 +58,8 @@ static Error op_error(const Expr *e, const Error *x) {
   case OP_MAX:
   case OP_MIN:
   case OP_FMAX:
-  case OP_FMIN: return larger(x[0], x[1]);
-  case OP_SELECT: return larger(x[1], x[2]);
+  case OP_FMIN: return error_larger(x[0], x[1]);
+  case OP_SELECT: return error_larger(x[1], x[2]);
   default: return (Error){0};
   }
 }
@@ -152,7 +152,7 @@ static Error input_error(const Rounding *r, const EinNode *n) {
 
 static Error state_error(const Rounding *r, const EinRegion *region, uint32_t k) {
   const EinState *s = &region->states.at[k];
-  return larger(r->of[s->init->id], r->of[s->next->id]);
+  return error_larger(r->of[s->init->id], r->of[s->next->id]);
 }
 
 static void region_errors(Rounding *r, const EinRegion *region);

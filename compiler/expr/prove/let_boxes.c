@@ -37,8 +37,6 @@ static Reach reach_of(const Counting *c, const Expr *e);
 
 /* ---- integers ---------------------------------------------------------------------------------------------- */
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t floored(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 static Reach product(Reach a, Reach b) {
@@ -46,13 +44,15 @@ static Reach product(Reach a, Reach b) {
   if (!mul_ok(a.low, b.low, &x[0]) || !mul_ok(a.low, b.high, &x[1]) || !mul_ok(a.high, b.low, &x[2]) ||
       !mul_ok(a.high, b.high, &x[3]))
     return unknown;
-  return (Reach){least(least(x[0], x[1]), least(x[2], x[3])), most(most(x[0], x[1]), most(x[2], x[3])), false, false};
+  int64_t low = smaller(smaller(x[0], x[1]), smaller(x[2], x[3]));
+  int64_t high = larger(larger(x[0], x[1]), larger(x[2], x[3]));
+  return (Reach){low, high, false, false};
 }
 
 static Reach absolute(Reach a) {
   if (a.low == INT64_MIN) return unknown;
   if (a.low >= 0) return a;
-  return (Reach){a.high <= 0 ? -a.high : 0, most(-a.low, a.high), false, false};
+  return (Reach){a.high <= 0 ? -a.high : 0, larger(-a.low, a.high), false, false};
 }
 
 static Reach squared(Reach a) {
@@ -81,8 +81,8 @@ static Reach binary(Op op, Reach a, Reach b) {
   case OP_ADD: return add_ok(a.low, b.low, &x.low) && add_ok(a.high, b.high, &x.high) ? x : unknown;
   case OP_SUB: return sub_ok(a.low, b.high, &x.low) && sub_ok(a.high, b.low, &x.high) ? x : unknown;
   case OP_MUL: return product(a, b);
-  case OP_MIN: return (Reach){least(a.low, b.low), least(a.high, b.high), false, false};
-  case OP_MAX: return (Reach){most(a.low, b.low), most(a.high, b.high), false, false};
+  case OP_MIN: return (Reach){smaller(a.low, b.low), smaller(a.high, b.high), false, false};
+  case OP_MAX: return (Reach){larger(a.low, b.low), larger(a.high, b.high), false, false};
   case OP_IDIV: return quotient(a, b);
   case OP_MOD: return remainder_of(a, b);
   case OP_POW: return b.low == 2 && b.high == 2 ? squared(a) : unknown;
@@ -96,7 +96,7 @@ static Reach chosen(const Counting *c, const Expr *e) {
   Reach a = reach_of(c, e->arg[1]), b = reach_of(c, e->arg[2]);
   if (t == DATA || a.data || b.data) return of_data;
   if (a.open || b.open) return unknown;
-  return (Reach){least(a.low, b.low), most(a.high, b.high), false, false};
+  return (Reach){smaller(a.low, b.low), larger(a.high, b.high), false, false};
 }
 
 /* The label that has a quotient as a side. */

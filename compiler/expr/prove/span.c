@@ -18,9 +18,6 @@ static bool span_scaled(Reached a, int64_t by, Reached *out) {
   return true;
 }
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 static bool span_op(const Expr *e, Reached a, Reached b, Reached *out) {
   switch ((Op)e->op) {
   case OP_ADD: return add_ok(a.least, b.least, &out->least) && add_ok(a.most, b.most, &out->most);

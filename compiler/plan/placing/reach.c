@@ -14,14 +14,6 @@ enum {
 
 /* ---- windows -------------------------------------------------------------------------------------------- */
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 static const PartRead *read_of(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
   return &g->part->vertices.at[vertex].reads.at[read];
 }

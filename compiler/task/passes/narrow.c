@@ -33,9 +33,6 @@ static Range range_of_type(DType t) {
   }
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* Operands have at most 32 bits, so nothing here overflows 64. */
 static Range range_op(const Expr *e, Range a, Range b) {
   Range r = {.known = true, .works = true};
@@ -43,11 +40,11 @@ static Range range_op(const Expr *e, Range a, Range b) {
   case OP_ADD: r.low = a.low + b.low, r.high = a.high + b.high; break;
   case OP_SUB: r.low = a.low - b.high, r.high = a.high - b.low; break;
   case OP_MUL:
-    r.low = least(least(a.low * b.low, a.low * b.high), least(a.high * b.low, a.high * b.high));
-    r.high = most(most(a.low * b.low, a.low * b.high), most(a.high * b.low, a.high * b.high));
+    r.low = smaller(smaller(a.low * b.low, a.low * b.high), smaller(a.high * b.low, a.high * b.high));
+    r.high = larger(larger(a.low * b.low, a.low * b.high), larger(a.high * b.low, a.high * b.high));
     break;
-  case OP_MIN: r.low = least(a.low, b.low), r.high = least(a.high, b.high); break;
-  case OP_MAX: r.low = most(a.low, b.low), r.high = most(a.high, b.high); break;
+  case OP_MIN: r.low = smaller(a.low, b.low), r.high = smaller(a.high, b.high); break;
+  case OP_MAX: r.low = larger(a.low, b.low), r.high = larger(a.high, b.high); break;
   default: return (Range){.known = false};
   }
   r.known = r.low >= INT32_MIN && r.high <= INT32_MAX;
@@ -69,7 +66,7 @@ static Range range_find(Narrow *n, const Expr *e) {
   }
   if (e->op == OP_SELECT) {
     Range a = range_of(n, e->arg[1]), b = range_of(n, e->arg[2]);
-    return a.known && b.known ? (Range){least(a.low, b.low), most(a.high, b.high), true, true} : none;
+    return a.known && b.known ? (Range){smaller(a.low, b.low), larger(a.high, b.high), true, true} : none;
   }
   if (e->n != 2) return none;
   Range a = range_of(n, e->arg[0]), b = range_of(n, e->arg[1]);

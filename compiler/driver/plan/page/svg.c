@@ -52,17 +52,13 @@ static const char *size_of(Picture *p, const FactTensor *t) {
   return bytes_of(p->arena, t->size);
 }
 
-static double larger(double a, double b) {
-  return a > b ? a : b;
-}
-
 static LayoutBox box_size(Picture *p, const FactTensor *t) {
   const char *note = note_of(p, t), *name = text_short(p->arena, t->name, NAME_MOST);
   double words = CHAR * (double)(text_columns(name) + 2 + strlen(size_of(p, t)));
   double chips =
       p->axes ? WORD + (p->chip + 3) * p->axes : CHAR * (double)text_columns(text_short(p->arena, t->cut, NAME_MOST));
-  LayoutBox x = {.width = 2 * PAD + larger(words, chips), .height = TITLE + 6};
-  if (note) x.width = larger(x.width, 2 * PAD + 6.8 * (double)strlen(note));
+  LayoutBox x = {.width = 2 * PAD + fmax(words, chips), .height = TITLE + 6};
+  if (note) x.width = fmax(x.width, 2 * PAD + 6.8 * (double)strlen(note));
   x.width = ceil(x.width);
   x.height += note ? NOTE : 0;
   if (p->axes) x.height += has_cuts(t) ? 2 * ROW : ROW;

@@ -82,6 +82,12 @@ Str strings_printf(Strings *t, const char *fmt, ...) EIN_PRINTF(2, 3);
   for (T *const *x##_at = (T *const *)(v).at, *x;                                              \
        x##_at && x##_at < (T *const *)(v).at + (v).len && ((x = *x##_at), true); x##_at++)
 void *vec_grow(Arena *a, void *at, size_t size, uint32_t len, uint32_t *cap);
+/* Whether x is one of n numbers. */
+static inline bool number_among(uint32_t n, const uint32_t *of, int64_t x) {
+  for (uint32_t k = 0; k < n; k++)
+    if (of[k] == x) return true;
+  return false;
+}
 
 /* ---- hash map --------------------------------------------------------------------------------
  * Pointer (an interned Str, a node) to pointer. Never shrinks. Iteration is in insertion order, so printed output

@@ -476,12 +476,6 @@ typedef struct Copy {
   uint32_t rank, *axes;      /*   how many of these each axis joins */
 } Copy;
 
-static bool is_among(uint32_t n, const uint32_t *run, uint32_t label) {
-  for (uint32_t i = 0; i < n; i++)
-    if (run[i] == label) return true;
-  return false;
-}
-
 /* A copy with its labels in this order or, if there is none, with the batch in front and the run, if it is sorted,
  * last. The run may be of the batch. */
 static Copy *copy_new(
@@ -499,9 +493,9 @@ static Copy *copy_new(
   const uint32_t *run = b->run + b->p.n_label - n_run;
   for (; order && to < n; to++) c->of[axis_of(n, at, order[to])] = to;
   for (uint32_t l = 0; l < b->st->sum->n_out && !order; l++)
-    if (b->is[l] && axis_of(n, at, l) != NOWHERE && !is_among(n_run, run, l)) c->of[axis_of(n, at, l)] = to++;
+    if (b->is[l] && axis_of(n, at, l) != NOWHERE && !number_among(n_run, run, l)) c->of[axis_of(n, at, l)] = to++;
   for (uint32_t k = 0; k < n && !order; k++)
-    if (!b->is[at[k]->i] && !is_among(n_run, run, (uint32_t)at[k]->i)) c->of[k] = to++;
+    if (!b->is[at[k]->i] && !number_among(n_run, run, (uint32_t)at[k]->i)) c->of[k] = to++;
   for (uint32_t i = 0; i < n_run; i++) c->of[axis_of(n, at, run[i])] = to++;
   for (uint32_t k = 0; k < n; k++) dim[c->of[k]] = b->st->bound[at[k]->i], c->axes[k] = 1;
   c->id = buffer_shared(s, "transposed", buffer_seen(s, index)->dtype, n, dim);

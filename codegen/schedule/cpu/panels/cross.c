@@ -108,7 +108,7 @@ static uint32_t point_labels(const Cross *c, uint32_t *label) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < of->n; k++) {
     uint32_t own = (uint32_t)of->arg[k]->i;
-    if (own == c->own || cross_among(c->t->p->n_red, c->t->p->red, own)) label[n++] = own;
+    if (own == c->own || number_among(c->t->p->n_red, c->t->p->red, own)) label[n++] = own;
   }
   return n;
 }
@@ -296,7 +296,7 @@ static void tiles(Cross *c) {
 /* ---- entry points ------------------------------------------------------------------------------------------------ */
 
 static bool is_group(const Cross *c, uint32_t label) {
-  return label == c->a || (c->slots[label] > 1 && cross_among(c->n_far, c->far, label));
+  return label == c->a || (c->slots[label] > 1 && number_among(c->n_far, c->far, label));
 }
 
 static void how(const Cross *c) {
@@ -330,7 +330,7 @@ static void blocks_walk(Cross *c, bool threads) {
     walk_add(s, w, p->stage->label[t->common[k]], p->stage->bound[t->common[k]]);
   for (uint32_t k = 0; k < of->n; k++) {
     uint32_t label = (uint32_t)of->arg[k]->i;
-    bool far = cross_among(c->n_far, c->far, label);
+    bool far = number_among(c->n_far, c->far, label);
     if (!far && label != c->a && label != c->own) continue;
     bool one = c->slots[label] == 1;
     const Expr *blocks = one ? p->stage->bound[label] : ex_int(s, cross_size(c, label) / c->slots[label]);
@@ -343,7 +343,7 @@ static void blocks_walk(Cross *c, bool threads) {
   for (; i < t->n_common; i++) pack_label_is(t, t->common[i], w->index[i]);
   for (uint32_t k = 0; k < of->n; k++) {
     uint32_t label = (uint32_t)of->arg[k]->i;
-    bool far = cross_among(c->n_far, c->far, label);
+    bool far = number_among(c->n_far, c->far, label);
     if (!far && label != c->a && label != c->own) continue;
     c->lo[label] = named(s, NULL, "from", ex_mul(s, w->index[i++], ex_int(s, c->slots[label])));
     cross_label_in(c, label, zero);

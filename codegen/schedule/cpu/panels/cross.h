@@ -36,7 +36,6 @@ typedef struct Cross {
 static inline int64_t cross_size(const Cross *c, uint32_t label) { return c->t->p->size[label]; }
 static inline int64_t cross_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t cross_element(const Cross *c) { return dtype_size(c->t->p->stage->sum->acc); }
-bool cross_among(uint32_t n, const uint32_t *label, int64_t one);
 
 /* ---- schedule/cpu/panels/cross_size.c ---- */
 bool cross_find(Cross *c); /* finds labels, parts of the body, and blocks; false: not applicable */

@@ -20,12 +20,6 @@ enum {
 
 /* ---- when it applies --------------------------------------------------------------------------------------------- */
 
-bool cross_among(uint32_t n, const uint32_t *label, int64_t one) {
-  for (uint32_t k = 0; k < n; k++)
-    if (label[k] == one) return true;
-  return false;
-}
-
 static bool all_exact(const StagePlan *p, uint32_t n, const uint32_t *label) {
   for (uint32_t k = 0; k < n; k++)
     if (!p->exact[label[k]]) return false;
@@ -58,15 +52,15 @@ static bool labels_find(Cross *c) {
            last = (uint32_t)of->arg[of->n - 1]->i;
   c->a = (uint32_t)t->v.tile, c->own = NOWHERE;
   if (last == c->a || pack_moves(of, c->a) >= 0) return false;
-  bool lanes = cross_among(n, side, last);
-  if (!lanes && !cross_among(p->n_red, p->red, last)) return false;
+  bool lanes = number_among(n, side, last);
+  if (!lanes && !number_among(p->n_red, p->red, last)) return false;
   for (uint32_t k = of->n; k-- > 0 && c->own == NOWHERE;)
-    if (of->arg[k]->i != c->a && cross_among(n, side, of->arg[k]->i)) c->own = (uint32_t)of->arg[k]->i;
+    if (of->arg[k]->i != c->a && number_among(n, side, of->arg[k]->i)) c->own = (uint32_t)of->arg[k]->i;
   if (c->own == NOWHERE) return false;
   c->far = NEW_ARRAY(t->s->arena, uint32_t, p->n_label + 1);
   for (uint32_t k = 0; k < of->n; k++) {
     uint32_t label = (uint32_t)of->arg[k]->i;
-    if (label != c->a && label != c->own && cross_among(n, side, label)) c->far[c->n_far++] = label;
+    if (label != c->a && label != c->own && number_among(n, side, label)) c->far[c->n_far++] = label;
   }
   if (c->n_far + 2 != n) return false;
   c->rest = NEW_ARRAY(t->s->arena, uint32_t, p->n_label + 1);
@@ -121,7 +115,7 @@ static int64_t part_of(int64_t size, int64_t most) {
 static uint32_t before(const Cross *c, uint32_t n, const Expr *const *at, uint32_t inner) {
   for (uint32_t k = 1; k < n; k++)
     if (at[k]->kind == EX_LABEL && at[k]->i == inner && at[k - 1]->kind == EX_LABEL &&
-        cross_among(c->n_far, c->far, at[k - 1]->i)) {
+        number_among(c->n_far, c->far, at[k - 1]->i)) {
       uint32_t label = (uint32_t)at[k - 1]->i;
       return c->t->p->exact[label] && cross_size(c, label) ? label : NOWHERE;
     }
@@ -147,7 +141,8 @@ static int64_t points_most(int64_t size, int64_t line, int64_t room) {
 static bool slots_choose(Cross *c, int64_t room) {
   const TaskStage *st = c->t->p->stage;
   int64_t na = cross_size(c, c->a), nx = cross_size(c, c->own), bytes = cross_element(c);
-  for (uint32_t l = 0; l < c->t->p->n_label; l++) c->slots[l] = cross_among(c->n_far, c->far, l) ? 1 : cross_size(c, l);
+  for (uint32_t l = 0; l < c->t->p->n_label; l++)
+    c->slots[l] = number_among(c->n_far, c->far, l) ? 1 : cross_size(c, l);
   if (na * nx > room && room / nx < SQUARE) nx = room / SQUARE < SQUARE ? 0 : part_of(nx, room / SQUARE);
   if (!nx) return false;
   c->slots[c->own] = nx;
@@ -228,7 +223,7 @@ static double lines_crowded(const Cross *c) {
   double lines = 1;
   for (uint32_t k = of->n; k-- > 0;) {
     uint32_t label = (uint32_t)of->arg[k]->i;
-    if (stride == 0 && (label == c->own || cross_among(p->n_red, p->red, label))) lines *= (double)c->slots[label];
+    if (stride == 0 && (label == c->own || number_among(p->n_red, p->red, label))) lines *= (double)c->slots[label];
     stride = stride * cross_size(c, label) % WAY;
   }
   return lines;

@@ -33,16 +33,10 @@ void pack_loop_near(Panel *t, Side *x, uint32_t label) {
   else pack_loop_whole(t, label);
 }
 
-static bool is_among(uint32_t n, const uint32_t *label, uint32_t one) {
-  for (uint32_t k = 0; k < n; k++)
-    if (label[k] == one) return true;
-  return false;
-}
-
 /* k: those that its squares go along too; NULL: none. */
 static void loops_near_but(Panel *t, Side *x, int64_t but, const Pack *k) {
   for (uint32_t i = 0; i < x->n_near; i++)
-    if (x->near[i] != but && !(k && is_among(k->n_run, k->run, x->near[i]))) pack_loop_near(t, x, x->near[i]);
+    if (x->near[i] != but && !(k && number_among(k->n_run, k->run, x->near[i]))) pack_loop_near(t, x, x->near[i]);
 }
 
 void pack_loops_near(Panel *t, Side *x) { loops_near_but(t, x, x->flat, NULL); }
@@ -321,9 +315,9 @@ static void fill_points(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
 /* Loops over the reduced labels but those that are transposed; run: those behind the first are not. */
 static void loops_but_turned(Panel *t, const Pack *k, bool run) {
   for (uint32_t i = 0; i < k->n_red; i++)
-    if (k->lies[i] != k->turned && !is_among(k->n_run, k->run, k->lies[i])) pack_loop_red(t, k->lies[i], BIND_SEQ);
+    if (k->lies[i] != k->turned && !number_among(k->n_run, k->run, k->lies[i])) pack_loop_red(t, k->lies[i], BIND_SEQ);
   for (uint32_t i = 0; i < k->n_run && run; i++) {
-    if (is_among(k->n_red, k->lies, k->run[i])) pack_loop_red(t, k->run[i], BIND_SEQ);
+    if (number_among(k->n_red, k->lies, k->run[i])) pack_loop_red(t, k->run[i], BIND_SEQ);
     else pack_loop_whole(t, k->run[i]);
   }
 }

@@ -106,19 +106,13 @@ static uint32_t place_of(const TaskStage *st, uint32_t label) {
   return k < st->n_at ? k + 1 : 0;
 }
 
-static bool is_among(uint32_t n, const uint32_t *label, int64_t one) {
-  for (uint32_t k = 0; k < n; k++)
-    if (label[k] == one) return true;
-  return false;
-}
-
 /* Whether the lanes end within a line of the result, which the rows' side goes on with outside of the block. */
 static bool leaves_lines(const Panel *t) {
   const TaskStage *st = t->p->stage;
   if (st->n_at < 2 || st->buffer < 0) return false;
   if (st->at[st->n_at - 1]->kind != EX_LABEL || st->at[st->n_at - 2]->kind != EX_LABEL) return false;
   return st->at[st->n_at - 1]->i == t->v.tile && t->p->size[t->v.tile] * dtype_size(st->sum->dtype) % PACK_LINE != 0 &&
-         is_among(t->u.n_far, t->u.far, st->at[st->n_at - 2]->i);
+         number_among(t->u.n_far, t->u.far, st->at[st->n_at - 2]->i);
 }
 
 static void near_to_far(Panel *t, Side *x) {

@@ -147,12 +147,6 @@ static bool has_label(const WideLabels *x, uint32_t label) {
   return low < x->len && x->at[low].label == label;
 }
 
-static bool stands_in(const uint32_t *axis, uint32_t n, uint32_t label) {
-  for (uint32_t k = 0; k < n; k++)
-    if (axis[k] == label) return true;
-  return false;
-}
-
 /* The larger part's axes, with those of the other in place of its last reduced one; if none is reduced, before the
  * last ones that both have: as in order.h. Reduced labels come last. */
 static uint32_t *axes_of(Arena *a, const WideNode *node, const Part *x, const Part *y, uint32_t *n) {
@@ -162,13 +156,13 @@ static uint32_t *axes_of(Arena *a, const WideNode *node, const Part *x, const Pa
     else at = stay;
   if (at == UINT32_MAX) {
     at = stay;
-    for (uint32_t k = x->n; k-- > 0 && stands_in(y->axis, y->n, x->axis[k]);) at--;
+    for (uint32_t k = x->n; k-- > 0 && number_among(y->n, y->axis, x->axis[k]);) at--;
   }
   for (uint32_t k = 0, seen = 0; k <= x->n; k++) {
     bool stays = k < x->n && has_label(&node->out, x->axis[k]);
     if (seen == at && (stays || k == x->n)) {
       for (uint32_t j = 0; j < y->n; j++)
-        if (has_label(&node->out, y->axis[j]) && !stands_in(x->axis, x->n, y->axis[j])) axis[len++] = y->axis[j];
+        if (has_label(&node->out, y->axis[j]) && !number_among(x->n, x->axis, y->axis[j])) axis[len++] = y->axis[j];
       at = UINT32_MAX;
     }
     if (stays) axis[len++] = x->axis[k], seen++;
@@ -177,7 +171,7 @@ static uint32_t *axes_of(Arena *a, const WideNode *node, const Part *x, const Pa
   for (uint32_t k = 0; k < x->n; k++)
     if (!has_label(&node->out, x->axis[k])) axis[len++] = x->axis[k];
   for (uint32_t k = 0; k < y->n; k++)
-    if (!has_label(&node->out, y->axis[k]) && !stands_in(axis, len, y->axis[k])) axis[len++] = y->axis[k];
+    if (!has_label(&node->out, y->axis[k]) && !number_among(len, axis, y->axis[k])) axis[len++] = y->axis[k];
   return axis;
 }
 

@@ -217,12 +217,6 @@ static const Expr *leaf_apart(void *env, Exprs *p, const Expr *leaf) {
   return expr_read(p, (DType)leaf->dtype, leaf->i, n, arg);
 }
 
-static Str name_new(Strings *t, uint32_t n, const Str *label, Str name) {
-  for (uint32_t k = 0; name && k < n; k++)
-    if (label[k] == name) name = strings_printf(t, "%s'", name->s), k = UINT32_MAX;
-  return name;
-}
-
 /* How many labels each axis of the result has. */
 static const uint8_t *merges_of(const Flat *c, const EinNode *n, uint32_t *rank) {
   uint8_t *merge = NEW_ARRAY(c->b.arena, uint8_t, LABELS_MOST + 1);
@@ -251,7 +245,7 @@ static EinNode *vertex_make(Flat *c, EinRegion *r, const EinNode *n) {
       const Expr *at = expr_label(p, count);
       d.to[l] = i ? expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, d.to[l], own->bound[i]), at) : at;
       bound[count] = own ? own->bound[i] : n->bound[l];
-      name[count] = name_new(c->b.old->strings, count, name, own ? own->name[i] : n->label[l]);
+      name[count] = label_name_new(c->b.old->strings, count, name, own ? own->name[i] : n->label[l]);
       count++;
     }
     if (l < s.n_out) out = count;

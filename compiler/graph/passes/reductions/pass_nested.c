@@ -67,12 +67,6 @@ static void inner_find(Nested *c, const EinRegion *r) {
   }
 }
 
-static Str name_new(Strings *t, uint32_t n, const Str *label, Str name) {
-  for (uint32_t k = 0; name && k < n; k++)
-    if (label[k] == name) name = strings_printf(t, "%s'", name->s), k = UINT32_MAX;
-  return name;
-}
-
 /* Reduces the inner vertex' labels behind those of s. */
 static void inner_put(Nested *c, EinSum *s, const EinNode *of, const Expr **bound, Str *label) {
   Exprs *x = c->b.old->exprs;
@@ -82,7 +76,7 @@ static void inner_put(Nested *c, EinSum *s, const EinNode *of, const Expr **boun
   for (uint32_t k = 0; k < of->sum->n_red; k++) {
     to[read->n + k] = expr_label(x, n + k);
     bound[n + k] = of->bound[read->n + k];
-    label[n + k] = name_new(c->b.old->strings, n + k, label, of->label[read->n + k]);
+    label[n + k] = label_name_new(c->b.old->strings, n + k, label, of->label[read->n + k]);
   }
   s->body = expr_relabel(x, of->sum->body, read->n + of->sum->n_red, to);
   s->n_red += of->sum->n_red;

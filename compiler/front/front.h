@@ -63,7 +63,7 @@ void program_axes(Arena *a, const Program *p, Str input, const DimValues *dims, 
 /* Where a param or an output lies in a checkpoint; NULL: not given. */
 const AstStored *program_stored(const Program *p, Str name);
 /* The declaration of an input: dtype and rank. Returns false if there is no input of that name. */
-bool program_input(const Program *p, Str input, DType *t, uint32_t *rank, Span *span);
+bool program_input(const Program *p, Str input, uint32_t *rank, Span *span);
 
 /* After complaints of the parser: program_rest reports what is wrong with the parts that did parse, ignoring the
  * others and what depends on them. It makes sense only if program_hangs_together. */

@@ -16,11 +16,9 @@ static const AstDecl *input_find(const Program *p, Str name, const AstStmt **stm
   return NULL;
 }
 
-bool program_input(const Program *p, Str input, DType *t, uint32_t *rank, Span *span) {
-  const AstStmt *s;
-  const AstDecl *d = input_find(p, input, &s);
+bool program_input(const Program *p, Str input, uint32_t *rank, Span *span) {
+  const AstDecl *d = input_find(p, input, NULL);
   if (!d) return false;
-  if (t) *t = s->dtype < 0 ? DT_F32 : (DType)s->dtype;
   if (rank) *rank = d->items.len;
   if (span) *span = d->span;
   return true;

@@ -380,12 +380,12 @@ static void ein_spill_end(ein_spill *s) {
 
 /* Makes names and lives. kind, bytes and skip stay the caller's. Returns 0 if there is no memory. */
 static int ein_spill_begin(ein_spill *s, const ein_spill_table *t, int n, const unsigned char *kind,
-    const int64_t *bytes, const unsigned char *skip, int64_t memory) {
+    const int64_t *bytes, const unsigned char *skip) {
   size_t buffers = (size_t)n + 1, rows = (size_t)t->n_rows + 1, uses = (size_t)t->n_uses + 1, most = 1,
          pieces = 4 * buffers + 8;
   memset(s, 0, sizeof *s);
   s->table = t, s->n = n, s->kind = kind, s->bytes = bytes, s->skip = skip;
-  s->memory = memory, s->ahead = EIN_SPILL_AHEAD;
+  s->ahead = EIN_SPILL_AHEAD;
   for (int r = 0; r < t->n_rows; r++)
     if ((size_t)t->row[r].n > most) most = (size_t)t->row[r].n;
   ein_spill_memory *m = &s->m;

@@ -215,7 +215,7 @@ static uint64_t ein_spilling_least(ein_ctx *ctx, ein_cuda *d, ein_spilling *x, i
   x->made = 0;
   *row = -1;
   ein_spill_end(&x->plan);
-  if (!ein_spill_begin(&x->plan, d->table, x->n, x->kind, x->bytes, x->skip, 0))
+  if (!ein_spill_begin(&x->plan, d->table, x->n, x->kind, x->bytes, x->skip))
     return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
   return EIN_SPILL_HEAD + (uint64_t)ein_spill_least(&x->plan, row);
 }
@@ -247,7 +247,7 @@ static int ein_spilling_plan(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
   if (x->made == made && d->held == (size_t)x->plan.memory + head) return ein_spill_reset(&x->plan), 1;
   x->made = 0;
   ein_spill_end(&x->plan);
-  if (!ein_spill_begin(&x->plan, d->table, x->n, x->kind, x->bytes, x->skip, 0))
+  if (!ein_spill_begin(&x->plan, d->table, x->n, x->kind, x->bytes, x->skip))
     return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
   wanted += (uint64_t)ein_spill_takes(&x->plan);
   if (ctx->inside->memory.emptied > wanted) wanted = ctx->inside->memory.emptied;

@@ -204,7 +204,7 @@ static void tables_run(int tries) {
     ein_spill s;
     int of;
     table_make(2 + die(BUFFERS - 2), 1 + die(20), 1 + die(5), 3);
-    if (!ein_spill_begin(&s, &table, buffers, kind, bytes, skip, 0)) broken = "no memory";
+    if (!ein_spill_begin(&s, &table, buffers, kind, bytes, skip)) broken = "no memory";
     int64_t least = ein_spill_least(&s, &of);
     s.memory = least + die(3) * die(8) * GRAIN;
     ein_spill_choose(&s);
@@ -315,7 +315,7 @@ static void tables_compare(int tries) {
     ein_spill s;
     int of;
     table_make(3 + die(FEW - 2), 5 + die(10), 2, 0);
-    if (!ein_spill_begin(&s, &table, buffers, kind, bytes, skip, 0)) break;
+    if (!ein_spill_begin(&s, &table, buffers, kind, bytes, skip)) break;
     int64_t all = ein_spill_takes(&s), least = ein_spill_least(&s, &of);
     s.memory = least + die((int)((all - least) / GRAIN) + 1) * GRAIN;
     int64_t got = ein_spill_choose(&s), best = optimum(s.memory);

@@ -143,7 +143,7 @@ static Leave word_take(Session *s, const Job *j, const char *word, const Declare
 static uint32_t param_rank(const Job *j, Str name) {
   uint32_t rank = 0;
   if (!j->program) return graph_input_find(j->graph, name)->rank;
-  program_input(j->program, name, NULL, &rank, NULL);
+  program_input(j->program, name, &rank, NULL);
   return rank;
 }
 
@@ -174,7 +174,7 @@ static Leave params_take(Session *s, const Job *j, const char *path, const Decla
 static const char *declared_at(Session *s, const Job *j, Str name) {
   Span span;
   uint32_t line, column;
-  if (!j->program || !program_input(j->program, name, NULL, NULL, &span) || !span.src) return "";
+  if (!j->program || !program_input(j->program, name, NULL, &span) || !span.src) return "";
   source_place(s->arena, span.src, span.at, &line, &column);
   return arena_printf(s->arena, "%s:%u:%u: ", span.src->name, line, column);
 }
@@ -348,7 +348,7 @@ Leave given_values(Session *s, const Eval *e, const EinNode *n, const Given *g, 
 /* "X[n:N, d:D] : f32", as it was declared. */
 static const char *declaration_text(Session *s, const Job *j, const EinNode *n) {
   Span span;
-  if (j->program && program_input(j->program, n->name, NULL, NULL, &span) && span.src)
+  if (j->program && program_input(j->program, n->name, NULL, &span) && span.src)
     return arena_printf(s->arena, "%.*s : %s", (int)(span.end - span.at), span.src->bytes + span.at,
                         dtype_name(n->dtype));
   return arena_printf(s->arena, "%s : %s, with %u axes", n->name->s, dtype_name(n->dtype), n->rank);

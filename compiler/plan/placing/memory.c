@@ -232,8 +232,8 @@ double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uin
 }
 
 /* Of what the vertex makes, in the accumulator's dtype if it is in parts. */
-static double made_bytes(const PlaceTensor *t, const Mesh *m, const Placement *made, bool parts) {
-  return placement_bytes(t, m, made) * (parts ? t->part / dtype_size(t->node->dtype) : 1);
+static double made_bytes(const PlaceTensor *t, const Mesh *m, const Placement *made) {
+  return placement_bytes(t, m, made) * (t->part / dtype_size(t->node->dtype));
 }
 
 /* Where panels of a reduced label are combined, if not in the result. */
@@ -241,7 +241,7 @@ static double combined_bytes(const PlaceGraph *g, const Placing *p, uint32_t i) 
   Placement between, made = placing_made(g, p, i, &between);
   const PlaceTensor *t = &g->tensors.at[i];
   bool parts = !placement_equal(&p->mesh, &made, &between);
-  return parts || t->part <= dtype_size(t->node->dtype) ? 0 : made_bytes(t, &p->mesh, &made, true);
+  return parts || t->part <= dtype_size(t->node->dtype) ? 0 : made_bytes(t, &p->mesh, &made);
 }
 
 /* ---- panels ------------------------------------------------------------------------------------------------ */
@@ -275,7 +275,7 @@ static Step step_of(const PlaceGraph *g, const Lives *l, const Placing *p, uint3
   s.moved = !placement_equal(&p->mesh, &between, &p->home[i]);
   s.home = in_place(l, p, i) ? 0 : placement_bytes(t, &p->mesh, &p->home[i]);
   s.between = s.moved ? placement_bytes(t, &p->mesh, &between) : s.home;
-  s.made = s.reduced ? made_bytes(t, &p->mesh, &made, true) : s.between;
+  s.made = s.reduced ? made_bytes(t, &p->mesh, &made) : s.between;
   return s;
 }
 

@@ -299,7 +299,7 @@ Leave device_plan_make(Session *s, const Job *j, const DeviceRun *run, const cha
   table_make(&w, out->rows);
   moves_find(&w);
   out->whole = kinds_find(&w) + ein_spill_round(EIN_SPILL_HEAD + run->work);
-  if (!ein_spill_begin(&w.s, &w.table, (int)n, w.kind, run->bytes, w.skip, 0))
+  if (!ein_spill_begin(&w.s, &w.table, (int)n, w.kind, run->bytes, w.skip))
     return fail(s, LEAVE_MACHINE, "no memory to plan what is on the device");
   int row;
   Leave l = LEAVE_OK;

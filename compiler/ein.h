@@ -126,7 +126,7 @@ bool part_plan(
     Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why);
 PlaceGraph *place_graph(Arena *a, const PartGraph *g);
 Seconds *seconds_new(Arena *a, const PartGraph *g, const Machine *m, int64_t sites, Buf *why);
-Placing *placing_search(
+Placing *placing_best(
     Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 Placing *placing_realise(
     Arena *a, const PlaceGraph *g, int64_t sites, const uint32_t *const *d, double budget, bool *exactly);

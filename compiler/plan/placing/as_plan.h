@@ -12,7 +12,7 @@ Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, 
 void plan_add_panels(Arena *a, Strings *t, const PlaceGraph *g, const Placing *p, Plan *out);
 /* What the plan says about panels, by vertex; NULL: nothing, or there are complaints (E931). */
 const PlacePanels *plan_panels(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d);
-/* What the plan says about mesh, axes and homes, which placing_search then keeps. Returns NULL with complaints
+/* What the plan says about mesh, axes and homes, which a search then keeps. Returns NULL with complaints
  * (E931): an unknown tensor, label or dimension, or one without room for its axes. */
 PlaceFixed *plan_fixed(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d);
 /* The placing of a complete plan, with its bytes and no bound (0). Returns NULL with complaints as above, or if the

@@ -38,4 +38,23 @@ want 0 "$EIN" build x.ein --stop=loop -o x.loop
 sed -n '/^kernel row /,/^}/p' x.loop | grep -q 'if ((0 <= i64(v[_0-9]*\[\])) and (i64(v[_0-9]*\[\]) < 9)) maybe {' || wrong 'an index is looked at ahead of its lanes'
 want 0 "$EIN" run x.loop t=const:8 X=iota C=iota Q=iota Z=iota E=iota
 want 1 "$EIN" run x.ein t=const:9 X=iota C=iota Q=iota Z=iota E=iota
+
+# ---- lanes whose elements are some elements apart, where no label lies side by side: sums and maxima of every second
+# column are made for many columns together, and not one column after the other
+cat >apart.ein <<'END'
+dim N = 70
+input X[j:90,m:3*N] : f32
+output two[i:N] = sum[j] X[j,2*i]
+output most[i:N] = max[j] X[j,3*i+1]
+output where_most[i:N] = argmax[j] X[j,2*i]
+END
+want 0 "$EIN" build apart.ein --stop=loop
+! grep -q 'one result after the other' out || wrong "lanes that are apart are no lanes: $(grep how out)"
+for threads in 1 3; do want 0 "$EIN" verify apart.ein --flags=-O1 --threads $threads; done
+for n in 0 1 5; do want 0 "$EIN" verify apart.ein -D N=$n --flags=-O1; done
+
+# Where the reduced label lies side by side, that one is in lanes.
+sed 's/X\[j:90,m:3\*N\]/X[m:3*N,j:90]/; s/X\[j,/X[/; s/\]$/,j]/' apart.ein >beside.ein
+want 0 "$EIN" build beside.ein --stop=loop
+! grep -q 'strips of 70 i' out || wrong "columns are lanes where rows are nearer: $(grep how out)"
 finish

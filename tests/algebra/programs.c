@@ -288,7 +288,7 @@ static void plan_try(Try *t, int64_t sites) {
   uint32_t which;
   Plan none = {.sites = sites};
   PartVectors *only = plan_said(t->s->arena, t->part, sites, &none, t->s->diags);
-  Placing *x = placing_search(t->s->arena, t->places, sites, only, BUDGET, &which);
+  Placing *x = placing_best(t->s->arena, t->places, sites, only, BUDGET, &which);
   if (x) placing_try(t, x, sites, "planned");
   else t->tally.skipped++;
 }

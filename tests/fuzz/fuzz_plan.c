@@ -24,7 +24,7 @@ static void placed(Arena *a, Strings *t, PlaceGraph *g, const Plan *p) {
   uint32_t which;
   g->fixed = plan_fixed(a, g, p, d);
   BUG_UNLESS((g->fixed == NULL) == (d->errors > 0));
-  const Placing *x = g->fixed ? placing_search(a, g, p->sites, NULL, 1e6, &which) : NULL;
+  const Placing *x = g->fixed ? placing_best(a, g, p->sites, NULL, 1e6, &which) : NULL;
   if (!x) return;
   const Plan *all = plan_of_placing(a, t, g, p->sites, x);
   const Placing *again = placing_from_plan(a, g, all, d);

@@ -265,7 +265,7 @@ static void memory_against_all(void) {
     if (ways_of(&x) < 4000) {
       graphs++;
       try_orders(&x);
-      Placing *p = placing_search(a, x.g, mesh_sites(&primes), NULL, 1e9, &which);
+      Placing *p = placing_best(a, x.g, mesh_sites(&primes), NULL, 1e9, &which);
       PlaceFits all = placing_fits(a, x.g, x.lives, mesh_sites(&primes), NULL, 1e9, p);
       double smallest = smallest_of(&all);
       sound += smallest >= x.least_memory;

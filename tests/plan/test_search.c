@@ -59,7 +59,7 @@ static PlaceGraph *product_graph(Arena *a, int i, int j, int k, bool paper) {
 
 static Placing *product_plan(Arena *a, int i, int j, int k, int64_t p, bool paper) {
   uint32_t which;
-  return placing_search(a, product_graph(a, i, j, k, paper), p, NULL, 4e9, &which);
+  return placing_best(a, product_graph(a, i, j, k, paper), p, NULL, 4e9, &which);
 }
 
 /* On a grid of all sites, or of no fewer than seven in eight, with less. */
@@ -159,7 +159,7 @@ static void texts(void) {
       "vertex %2 C[i:8, k:6] : f32 = sum:f32[j:12] (%0[i, j] * %1[j, k])\nvertex %3 [i:8, k:6] : f32 = exp(%2[i, k])\n"
       "output D = %3\n");
   PlaceGraph *g = place_graph(a, part);
-  Placing *found = placing_search(a, g, 12, NULL, 1e9, &which);
+  Placing *found = placing_best(a, g, 12, NULL, 1e9, &which);
   plan_print(&text, plan_of_placing(a, strings, g, 12, found));
   Placing *again = placing_of_text(a, g, text.s, &why);
   bool same = again && again->bytes == found->bytes && memcmp(&again->mesh, &found->mesh, sizeof found->mesh) == 0;

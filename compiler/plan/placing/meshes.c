@@ -394,39 +394,6 @@ static Placing *search(Arena *a, const PlaceGraph *free, int64_t sites, const Pa
   return best;
 }
 
-typedef Placing *(*SearchBy)(Arena *, const PlaceGraph *, int64_t, const PartVectors *, double, uint32_t *);
-
-/* Searches with alike windows at their part of one, which gives the bound; and if what is found costs more than that,
- * each by itself too. */
-static Placing *search_alike(SearchBy by, Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only,
-    double budget, uint32_t *which) {
-  PlaceGraph shared;
-  if ((g->cost && g->cost->price) || !alikes_shared(a, g, &shared)) return by(a, g, sites, only, budget, which);
-  Placing *p = by(a, &shared, sites, only, budget, which);
-  if (!p) return NULL;
-  double bound = p->bound, counted = p->cost, busy = p->busy;
-  bool narrow = p->narrow;
-  placing_count(g, p);
-  if (p->cost > counted * (1 + 1e-9)) {
-    Placing *q = by(a, g, sites, only, budget, which);
-    if (q && q->cost < p->cost) q->effort += p->effort, p = q;
-  }
-  p->bound = fmin(bound, p->cost);
-  p->busy = fmin(busy, p->cost);
-  p->narrow = narrow;
-  return p;
-}
-
-static Placing *search_once(
-    Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
-  return search(a, g, sites, only, budget, NULL, which);
-}
-
-Placing *placing_search(
-    Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
-  return search_alike(search_once, a, g, sites, only, budget, which);
-}
-
 /* Searches a large graph for plans without idle axes first: there are fewer, and one is nearly always close to the
  * best. */
 static Placing *best_large(
@@ -443,11 +410,11 @@ static Placing *best_large(
 static Placing *best_once(
     Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
   if (placing_is_large(g) && !g->busy) return best_large(a, g, sites, only, budget, which);
-  Placing *p = search_once(a, g, sites, only, budget, which);
+  Placing *p = search(a, g, sites, only, budget, NULL, which);
   if (!p || p->cost <= p->bound * (1 + 1e-9) || g->busy) return p;
   PlaceGraph fewer = *g;
   fewer.busy = true;
-  Placing *q = search_once(a, &fewer, sites, only, budget, which);
+  Placing *q = search(a, &fewer, sites, only, budget, NULL, which);
   if (q) p->effort = q->effort += p->effort;
   if (!q || q->cost >= p->cost || (p->allowed > 0 && placing_work(g, q) > p->allowed)) return p;
   q->bound = p->bound;
@@ -456,7 +423,23 @@ static Placing *best_once(
   return q;
 }
 
+/* Searches with alike windows at their part of one, which gives the bound; and if what is found costs more than that,
+ * each by itself too. */
 Placing *placing_best(
     Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
-  return search_alike(best_once, a, g, sites, only, budget, which);
+  PlaceGraph shared;
+  if ((g->cost && g->cost->price) || !alikes_shared(a, g, &shared)) return best_once(a, g, sites, only, budget, which);
+  Placing *p = best_once(a, &shared, sites, only, budget, which);
+  if (!p) return NULL;
+  double bound = p->bound, counted = p->cost, busy = p->busy;
+  bool narrow = p->narrow;
+  placing_count(g, p);
+  if (p->cost > counted * (1 + 1e-9)) {
+    Placing *q = best_once(a, g, sites, only, budget, which);
+    if (q && q->cost < p->cost) q->effort += p->effort, p = q;
+  }
+  p->bound = fmin(bound, p->cost);
+  p->busy = fmin(busy, p->cost);
+  p->narrow = narrow;
+  return p;
 }

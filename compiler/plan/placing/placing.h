@@ -124,12 +124,8 @@ double placing_operations(const PlaceGraph *g, const Placing *p, const double *p
 /* placing_find on every useful mesh of the sites (meshes.c): an axis for each prime factor, or four axes if there are
  * more, in every order; by seconds, the meshes of seconds_meshes. By bytes or elements, the busiest site has at most
  * WORK_TIMES the least work on any of them. By bytes, if the sites have a prime factor above 7, the mesh may have
- * fewer sites, if the moves then fall by at least eight times the share of idle sites. */
-Placing *placing_search(
-    Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
-
-/* The same; if that proves nothing, it also searches plans without idle axes, which are fewer. Bounds hold for all
- * plans. */
+ * fewer sites, if the moves then fall by at least eight times the share of idle sites. If that proves nothing, it also
+ * searches plans without idle axes, which are fewer. Bounds hold for all plans. */
 Placing *placing_best(
     Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 

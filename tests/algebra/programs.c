@@ -25,8 +25,8 @@
 #include "plan/placing/fit.h"
 #include "../harness/cuts.h"
 #include "task/sites/from_ia.h"
-#include "task/sites/site.h"
 #include "task/sites/site_eval.h"
+#include "../task/sums.h"
 
 enum { SITES_MOST = 32 };
 #define BUDGET 1e7

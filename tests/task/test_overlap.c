@@ -1,9 +1,9 @@
 /* tests/task/test_overlap.c - moves that go on while kernels run: where they go, what that may cost, and what the
  * checker says of one that is in the way. */
 #include "task/inside.h"
-#include "task/sites/site.h"
 #include "task/task.h"
 #include "text.h"
+#include "sums.h"
 
 TEXT_FORM("x.task", TaskGraph, task_read, task_print, task_equal, task_check)
 

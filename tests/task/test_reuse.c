@@ -1,9 +1,9 @@
 /* tests/task/test_reuse.c - what is made element by element of a buffer that nobody wants after it lies there; and
  * where it does not. */
 #include "task/inside.h"
-#include "task/sites/site.h"
 #include "task/task.h"
 #include "text.h"
+#include "sums.h"
 
 TEXT_FORM("x.task", TaskGraph, task_read, task_print, task_equal, task_check)
 

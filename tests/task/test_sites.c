@@ -1,9 +1,9 @@
 /* tests/task/test_sites.c - the TaskGraph of a mesh: its text, what its checker finds, and what a site has and
  * receives. */
 #include "task/inside.h"
-#include "task/sites/site.h"
 #include "task/task.h"
 #include "tap.h"
+#include "sums.h"
 
 static TaskGraph *read_it(Arena *a, const char *text, Buf *why) {
   Diags *d = diags_new(a);

@@ -154,10 +154,3 @@ int64_t task_most(const TaskGraph *t, const Expr *e) {
   } while (next_at(&p, axes, at));
   return most;
 }
-
-int64_t task_peak_most(const TaskGraph *t) {
-  int64_t *step = NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), most = step[0];
-  task_steps_bytes(t, step);
-  for (uint32_t s = 0; s < t->n_steps || s == 0; s++) most = step[s] > most ? step[s] : most;
-  return most;
-}

@@ -28,14 +28,10 @@ void task_input_add(TaskGraph *t, Str name, DType dtype, uint32_t rank, const Ex
 /* The extents of the whole tensor, of which sites have boxes. */
 void task_whole(const TaskGraph *t, const TaskBuffer *b, int64_t *extent);
 
-/* The most bytes needed at once at any step: the caller's buffers always, work from its first step to its last.
- * staged: also a move's working memory, from its step to its end. */
-int64_t task_peak(const TaskGraph *t, const uint32_t *at, bool staged);
-/* task_peak_most: the same of the busiest site, with the working memory of moves. task_steps_bytes: by step, the most
- * that any site needs. If there are very many different sites, both take a sample (peak.c). */
-int64_t task_peak_most(const TaskGraph *t);
-int64_t task_most(const TaskGraph *t, const Expr *e); /* the largest value of a dims-only expression at any site */
+/* By step, the most bytes that any site needs: the caller's buffers always, work from its first step to its last, a
+ * move's working memory from its step to its end. If there are very many different sites, of a sample (peak.c). */
 void task_steps_bytes(const TaskGraph *t, int64_t *most);
+int64_t task_most(const TaskGraph *t, const Expr *e); /* the largest value of a dims-only expression at any site */
 
 /* ---- working memory of moves (staged.c) ------------------------------------------------------------------------ */
 
@@ -82,7 +78,5 @@ double move_between(const TaskGraph *t, const Task *move, const uint32_t *p, con
 /* The same for a fetch, an upper bound: each point requests a different place, where it costs most
  * (expr/prove/asked.h). */
 double fetch_received(const TaskGraph *t, const Task *fetch, const uint32_t *at);
-/* Summed over all sites and all executions; an unknown number of turns counts as one. */
-double task_received(const TaskGraph *t);
 
 #endif

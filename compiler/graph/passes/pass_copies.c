@@ -180,10 +180,10 @@ static const Expr *leaf_at(void *env, Exprs *p, const Expr *leaf) {
   return leaf->kind == EX_READ ? expr_read(p, (DType)leaf->dtype, read->i, leaf->n, leaf->arg) : leaf;
 }
 
-typedef struct Reader { const Copies *c; const EinNode *n; } Reader;
+typedef struct ListReader { const Copies *c; const EinNode *n; } ListReader;
 
 static const Expr *leaf_listed(void *env, Exprs *p, const Expr *leaf) {
-  const Reader *d = env;
+  const ListReader *d = env;
   const EinNode *of = leaf->kind == EX_READ ? d->n->input[leaf->i] : NULL;
   return of && d->c->window[of->id] ? expr_map(p, of->sum->body, leaf_at, &(At){leaf}) : leaf;
 }
@@ -194,7 +194,7 @@ static EinNode *read_listed(Copies *c, EinRegion *r, const EinNode *n) {
   EinNode **input = NEW_ARRAY(c->b.arena, EinNode *, s.n_slot + 1);
   for (uint32_t k = 0; k < s.n_slot; k++)
     input[k] = rebuild_to(&c->b, c->window[n->input[k]->id] ? n->input[k]->input[0] : n->input[k]);
-  sum_map(c->b.old->exprs, &s, leaf_listed, &(Reader){c, n});
+  sum_map(c->b.old->exprs, &s, leaf_listed, &(ListReader){c, n});
   return rebuild_vertex(&c->b, r, n, &s, n->bound, n->label, input);
 }
 
@@ -230,7 +230,8 @@ static EinNode *read_through(void *env, Rebuild *b, EinRegion *r, const EinNode 
 static EinGraph *copies(Arena *a, const EinGraph *g, PassNotes *notes, bool views) {
   static const RebuildRules rules = {.keep = stays, .vertex = read_through};
   Copies c = {.b = {.arena = a, .old = g, .pass = views ? "views" : "copies", .notes = notes},
-      .shown = nodes_shown(a, g), .given = nodes_given(a, g), .first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1), .views = views,
+      .shown = nodes_shown(a, g), .given = nodes_given(a, g), .views = views,
+      .first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1),
       .window = NEW_ARRAY(a, bool, g->n_nodes + 1), .last = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1)};
   lists_find(&c, g->top);
   lists_stay(&c, g->top);

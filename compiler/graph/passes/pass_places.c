@@ -36,17 +36,17 @@ typedef struct Extreme {     /* what a vertex compares with its points */
   const EinNode *of;         /* the vertex with the maximum */
 } Extreme;
 
-typedef struct Reader {
+typedef struct MaxReader {
   const EinNode *n, *of;
   const Expr **read;         /* of n, by slot */
   const Expr *at;            /* n's read of `of` */
   const Expr *point;         /* what the reduced label is to n */
   bool fails;
-} Reader;
+} MaxReader;
 
 /* What the maximum reads, as n reads it. */
 static const Expr *leaf_as_read(void *env, Exprs *p, const Expr *leaf) {
-  Reader *d = env;
+  MaxReader *d = env;
   (void)p;
   if (leaf->kind == EX_LABEL) return leaf->i < d->of->sum->n_out ? d->at->arg[leaf->i] : d->point;
   if (leaf->kind != EX_READ) return leaf;
@@ -67,7 +67,7 @@ static bool is_extreme(Places *c, const EinNode *n, const Extreme *x) {
       !s->by && s->n_out == x->of->rank && s->dtype == s->acc && s->acc == x->point->dtype;
   if (!plain || x->of->bound[s->n_out] != n->bound[n->sum->n_out]) return false;
   const Expr *top[] = {n->sum->body, n->sum->where, n->sum->domain};
-  Reader d = {.n = n, .of = x->of, .read = NEW_ARRAY(c->scratch, const Expr *, n->sum->n_slot + 1), .at = x->at,
+  MaxReader d = {.n = n, .of = x->of, .read = NEW_ARRAY(c->scratch, const Expr *, n->sum->n_slot + 1), .at = x->at,
       .point = expr_label(c->b.old->exprs, n->sum->n_out)};
   expr_slot_reads(c->scratch, COUNT(top), top, d.read);
   const Expr *same = expr_map(c->b.old->exprs, s->body, leaf_as_read, &d);
@@ -131,7 +131,7 @@ static bool has_read_of(Arena *a, const EinSum *s, const Expr *at) {
 static bool value_find(Places *c, const EinNode *n, EinSum *s, Found *f) {
   Exprs *p = c->b.old->exprs;
   const Expr *top[] = {n->sum->body, n->sum->where, n->sum->domain};
-  Reader d = {.n = n, .read = NEW_ARRAY(c->scratch, const Expr *, n->sum->n_slot + 1)};
+  MaxReader d = {.n = n, .read = NEW_ARRAY(c->scratch, const Expr *, n->sum->n_slot + 1)};
   if (n->sum->by) return false;
   expr_slot_reads(c->scratch, COUNT(top), top, d.read);
   for (uint32_t k = 0; k < n->sum->n_slot; k++) {

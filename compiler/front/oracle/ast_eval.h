@@ -36,7 +36,8 @@ typedef struct AstEval {
 } AstEval;
 
 /* Returns false with *why and *where if the program uses something unsupported, is wrong, lacks a value somewhere, or
- * is too much work, which it may say as soon as a tensor's first points have taken far too much; tensors then holds what came before. The program must have parsed without complaint. */
+ * is too much work, which it may say as soon as a tensor's first points have taken far too much; tensors then holds
+ * what came before. The program must have parsed without complaint. */
 bool ast_eval(AstEval *e, const char **why, Span *where);
 
 #endif

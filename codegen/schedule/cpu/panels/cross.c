@@ -172,7 +172,8 @@ static void row_step(Cross *c, const Tile *x, int64_t r) {
       t->e->packed = packed;
       const Expr *value = ex_shared(s, ex_of(t->e, t->body));
       t->e->packed = NULL;
-      store_add(s, x->acc[r][i], 1, &l, red_combine_terms(s, t->p->stage->sum, place_read(s, x->acc[r][i], 1, &l), value));
+      const Expr *acc = place_read(s, x->acc[r][i], 1, &l);
+      store_add(s, x->acc[r][i], 1, &l, red_combine_terms(s, t->p->stage->sum, acc, value));
     }
     into(s, was);
   }

@@ -390,8 +390,8 @@ static void fill_tiles(Panel *t, Pack *k, Side *x, FillTile *f) {
   into(s, was);
 }
 
-/* Computes the values of a block's rows at one point, as whole vectors. A tile has too few rows for them, and one by one
- * a value with a condition takes a branch. */
+/* Computes the values of a block's rows at one point, as whole vectors. A tile has too few rows for them, and one by
+ * one a value with a condition takes a branch. */
 static void line_compute(Panel *t, Pack *k, Side *x) {
   Sched *s = t->s;
   const Expr *rows = ex_mul(s, ex_int(s, x->units), ex_int(s, x->unit)), *size = t->p->stage->bound[x->tile];

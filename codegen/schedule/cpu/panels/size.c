@@ -49,7 +49,8 @@ static double tile_size_few(Panel *t, int64_t nv) {
   const StagePlan *p = t->p;
   int64_t one = tile_vector(t->s, p->stage->sum->acc), nu = p->size[t->u.tile];
   const RedTerm *term;
-  bool fused = p->stage->sum->reducer == RED_SUM && (is_op(t->of, OP_MUL) || red_terms(t->s, p->stage->sum, t->of, &term) > 1);
+  bool fused = p->stage->sum->reducer == RED_SUM &&
+      (is_op(t->of, OP_MUL) || red_terms(t->s, p->stage->sum, t->of, &term) > 1);
   int64_t beside = fused ? 1 : BESIDE;
   double best = 0;
   for (int64_t vectors = VECTORS_FEW; vectors > 0; vectors--)

@@ -28,7 +28,8 @@ static bool may_end_tested(Contract *c, const Product *x) {
   uint64_t reduced = all_labels(x) & ~x->out;
   if (!x->where || !(x->where_labels & reduced)) return false;
   for (uint32_t k = 0; k < x->bound.len; k++)
-    if ((reduced & ~x->where_labels) >> k & 1 && (x->bound.at[k]->kind != EX_INT || x->bound.at[k]->i < 1)) return false;
+    if ((reduced & ~x->where_labels) >> k & 1 && (x->bound.at[k]->kind != EX_INT || x->bound.at[k]->i < 1))
+      return false;
   for (uint32_t i = 0; i < x->divisor.len; i++)
     if (!factor_total(c, x, x->divisor.at[i])) return false;
   return true;

@@ -37,7 +37,7 @@ shows 'how "relu.x: strips of 128 h"'
 want 0 "$EIN" verify moe.ein -D N=37 -D H=70 -D D=40 --flags=-O1
 # What a block of rows keeps of a product is reduced with lanes across the rows; another operand that lies along its own row is turned for them.
 cat >bilinear.ein <<'END'
-dim B = 64, I = 96, J = 80, O = 32
+dim B = 64, I = 16, J = 80, O = 32
 input X[b:B,i:I], W[i:I,j:J,o:O], Z[b:B,j:J] : f32
 P[b,j,o] = sum[i] X[b,i] * W[i,j,o]
 output Y[b,o] = sum[j] P[b,j,o] * Z[b,j]

@@ -19,6 +19,8 @@ enum {
                               * those of other rows (schedule/cpu/rows/block.c) */
   BLOCK_LEAST = 32,          /* rows for which a product can be made block by block, */
   THIN = 256,                /* if an element of it has at most this many points, or contributes to as many */
+  COPIED_LESS = 2,           /* how many times fewer elements are copied for a block of it than it has, */
+  LARGE_BYTES = 1 << 25,     /*   unless it leaves the caches: then as many */
   STAGES_MOST = 16
 };
 
@@ -331,13 +333,39 @@ static uint64_t lacking(Fuse *f, const TaskStage *s, uint32_t n) {
   return k.lacks;
 }
 
+typedef struct Copied { uint64_t rows, between; bool again; } Copied;
+
+/* A read that goes with the rows, and not with the labels between them and the last. */
+static const Expr *leaf_copied(void *env, Exprs *x, const Expr *leaf) {
+  Copied *c = env;
+  (void)x;
+  c->again |= leaf->kind == EX_READ && leaf->labels & c->rows && !(leaf->labels & c->between);
+  return leaf;
+}
+
+/* Whether rows spare more than they cost. A block of them makes the product once for each point of the labels between
+ * the rows' and the last, and copies its rows each time: as many elements as the product has points, for as many as its
+ * last label has. Apart, the product copies them once, but goes through memory. */
+static bool is_spared(Fuse *f, const TaskStage *s, uint32_t n) {
+  const EinSum *sum = s->sum;
+  uint64_t rows = ((uint64_t)1 << n) - 1, within = ((uint64_t)1 << (sum->n_out - 1)) - 1;
+  Copied c = {.rows = rows, .between = within & ~rows};
+  if (n + 1 >= sum->n_out || stage_points(f->t, s, n, sum->n_out - 1) < 2) return true;
+  expr_map(f->t->exprs, sum->body, leaf_copied, &c);
+  double bytes = stage_points(f->t, s, 0, sum->n_out) * (double)dtype_size(sum->dtype);
+  double less = bytes > (double)LARGE_BYTES ? 1 : (double)COPIED_LESS;
+  double points = stage_points(f->t, s, sum->n_out, sum->n_out + sum->n_red);
+  return !c.again || points * less <= stage_points(f->t, s, sum->n_out - 1, sum->n_out);
+}
+
 /* A matrix product may join its rows, a block of them at a time, if little work is done for each element that then
  * need not go through memory: attention scores, and what uses them. n labels are shared. */
 static bool is_thin(Fuse *f, const TaskStage *s, uint32_t n, bool makes) {
   const EinSum *sum = s->sum;
   double each = makes ? stage_points(f->t, s, sum->n_out, sum->n_out + sum->n_red)
                       : stage_points(f->t, s, n, sum->n_out);
-  return n && sum->n_out + sum->n_red <= 60 && each <= (double)THIN && lacking(f, s, n) != ~(uint64_t)0;
+  return n && sum->n_out + sum->n_red <= 60 && each <= (double)THIN && lacking(f, s, n) != ~(uint64_t)0 &&
+      (!makes || is_spared(f, s, n));
 }
 
 /* Whether some label indexes the rows of every product in p and s, so that it can be blocked. */

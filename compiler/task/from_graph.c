@@ -347,7 +347,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device) {
   task_quotients(m.t);
   task_shared(m.t);
   task_again(m.t, !device);
-  if (!device) task_cheap(m.t), task_pad(m.t), task_columns(m.t);
+  if (!device) task_cheap(m.t), task_pad(m.t), task_columns(m.t), task_mirror(m.t);
   task_narrow(m.t);
   task_digits(m.t);
   task_split(m.t, !device);

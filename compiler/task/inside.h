@@ -47,6 +47,8 @@ void task_pad(TaskGraph *t);
 /* Copies a column that a kernel reads for each of many rows, so that it is contiguous (column.c). After task_fuse,
  * which would put the copy into its reader. */
 void task_columns(TaskGraph *t);
+/* Makes one half of symmetric reductions, and copies it to the other (mirror.c). After task_fuse, before task_split. */
+void task_mirror(TaskGraph *t);
 /* Computes integers in types as narrow as their values (narrow.c). After task_fuse. */
 void task_narrow(TaskGraph *t);
 /* Reads at data on other sites (fetch.c): a kernel makes the places, and readers test whether there is such a place.

@@ -29,4 +29,39 @@ printf 'input X[b:64,j:20,i:32], W[i:32,o:20], Z[b:64,j:20] : f32\nP[b,j,o] = su
 printf 'output Y[b,o] = max[j] (P[b,j,o] + Z[b,j])\n' >>p.ein
 kernels 1 p.ein            # each point between has rows of its own
 want 0 "$EIN" verify p.ein --flags=-O1
+
+# ---- one half of a symmetric result is made, and copied (task/passes/mirror.c)
+half() { # YES-OR-NO PROGRAM
+  printf '%s\n' "$2" >p.ein
+  want 0 "$EIN" build p.ein --stop=task
+  grep -q '^ *kernel .*half' out && made=yes || made=no
+  [ $made = "$1" ] || wrong "half: $made: $(cat out)"
+  want 0 "$EIN" verify p.ein --flags=-O1
+}
+for dtype in f32 i32; do
+  half yes "input X[n:130,i:65] : $dtype
+output Y[i,j:65] = sum[n] X[n,i] * X[n,j]"
+done
+half yes 'input X[b:2,i:70,n:131], C[b:2,i:70,j:70] : f64
+output Y[b,i,j] = 0.5 * C[b,i,j] - 2 * sum[n] X[b,j,n] * X[b,i,n]'
+half yes 'input X[i:72,d:128] : f32
+output Y[i,j:72] = exp(-0.01 * sum[d] (X[i,d] - X[j,d])^2)'
+half yes 'input X[i:72,d:128] : f32
+output Y[j:72,i] = max[d] abs(X[j,d] - X[i,d])'
+half yes 'input X[n:128,a:4,h:2,b:17] : f32
+output Y[h,a,b,c:4,d:17] = sum[n] X[n,a,h,b] * X[n,c,h,d]'
+half yes 'input X[i:66,n:150] : f32
+repeat t < 3 {
+  state S[i:66,j:66] : f32 = 0
+  next S[i,j] = S[j,i] + sum[n] X[i,n] * X[j,n]
+}
+output S'
+half no 'input X[n:130,i:65] : f32
+output Y[i,j:65] = sum[n] X[n,i] * (X[n,j] - X[n,i])'
+half no 'input X[n:130,i:65], Z[n:130,i:65] : f32
+output Y[i,j:65] = sum[n] X[n,i] * Z[n,j]'
+half no 'input X[n:130,i:65] : f32
+output Y[i,j:65] = sum[n where i + j <= n] X[n,i] * X[n,j]'
+half no 'input X[n:30,i:65] : f32
+output Y[i,j:65] = sum[n] X[n,i] * X[n,j]'
 finish

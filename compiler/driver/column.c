@@ -190,7 +190,8 @@ static void optimise(Session *s, Job *j, const Args *a, int64_t sites, bool cut)
   j->notes = NEW(s->arena, PassNotes);
   *j->notes = pass_notes(s->arena);
   bool fixed = arg_has(a, OPT_DETERMINISTIC);
-  Optimise how = {.notes = j->notes, .after = pass_sound, .ctx = s, .sites = fixed ? 1 : sites, .cut = cut};
+  Optimise how = {.notes = j->notes, .after = pass_sound, .ctx = s, .sites = fixed ? 1 : sites, .cut = cut,
+      .device = target_device(s, a)};
   EinGraph *g = graph_optimise(s->arena, j->graph, &how);
   if (fixed) pass_sound(s, "exact", g = graph_exact(s->arena, g, j->notes));
   j->best = language_made(s, LANG_GRAPH, j->path, g, arg_has(a, OPT_ROUNDTRIP));

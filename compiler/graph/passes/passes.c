@@ -10,8 +10,8 @@
  * contraction, whose steps may be equal too. Nested reductions become one before contraction, which then sees
  * whole products; sums over exponents are written out before it, too. What contraction leaves under a predicate is
  * separated after it. What takes long is hoisted, sums of small integers get 32 bits once their points are final,
- * and points that do not differ are made once, before equal vertices are merged again. At last axes are put in
- * order. */
+ * and points that do not differ are made once, before equal vertices are merged again. What then is a softmax becomes
+ * choices, which are made apart. At last axes are put in order. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead, false},
     {"values", graph_values, false},
@@ -39,6 +39,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"integers", graph_integers, false},
     {"alike", graph_alike, true},
     {"common", graph_common, false},
+    {"scores", graph_scores, true},
     {"branches", graph_branches, false},
     {"axes", graph_axes, false},
     {"dead", graph_dead, false},
@@ -62,6 +63,7 @@ EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how) {
     PassNotes *notes = how ? how->notes : NULL;
     bool sites = how && how->sites > 1, spread = sites && pass_info[i].run == graph_contract;
     if (how && how->cut && pass_info[i].one_site) continue;
+    if (how && how->device && pass_info[i].run == graph_scores) continue; /* the host would wait for the condition */
     now = spread ? graph_contract_on(a, was, notes, how->sites) : pass_info[i].run(a, was, notes);
     if (how && how->after) how->after(how->ctx, pass_info[i].name, now);
     if (!sites || pass_info[i].run != graph_window) continue;

@@ -80,6 +80,9 @@ EinGraph *graph_added_few(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_hoist(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes points of a vertex that a label does not tell apart once, if only maps read it. */
 EinGraph *graph_alike(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Has sums over a softmax of scores visit only those that are not -inf, if a look at the operands says that nothing
+ * else would be NaN. */
+EinGraph *graph_scores(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes what only one branch of a choice needs only where that branch is taken, if the condition has no labels. */
 EinGraph *graph_branches(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Divides a reduction by the remainders of a label that its predicate asks for. */
@@ -116,7 +119,7 @@ typedef struct PassInfo {
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
   bool one_site;             /* it is left out for many sites, whose blocks would be read in other cuts */
 } PassInfo;
-enum { GRAPH_PASSES = 29 };
+enum { GRAPH_PASSES = 30 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {
@@ -126,6 +129,7 @@ typedef struct Optimise {
   int64_t sites;             /* more than 1: contraction orders that move little on that many sites, and products
                               * under one sum */
   bool cut;                  /* the graph will be cut into blocks for many sites */
+  bool device;               /* it will run on a device */
 } Optimise;
 EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how); /* how NULL: no notes */
 

@@ -131,4 +131,37 @@ special 's==7' 3e38 't==20' 3e38 $never
 special 'd==0' -1e25 't>=0' 1e25 $never
 want 0 "$EIN" build p.ein --stop=optimised
 [ "$(grep -c '~once' out)" = 4 ] || [ "$(grep -c '~once' out)" = 2 ] || wrong "no choices: $(cat out)"
+
+# ---- a running reduction of what is turned around, turned around
+backwards() { # STAGES PROGRAM WORDS...: the words are for verify
+  printf '%s\n' "$2" >p.ein
+  want 0 "$EIN" build p.ein --stop=task
+  [ "$(grep -c '^ *stage ' out)" = "$1" ] || wrong "wanted $1 stages: $(cat out): $2"
+  shift 2
+  want 0 "$EIN" verify p.ein --flags=-O0 "$@"
+}
+for dtype in f32 i32; do
+  backwards 1 "input X[i:5,t:70] : $dtype
+Z[i,t:70] = X[i,69-t]
+R[i,s:70] = sum[t where t >= s] Z[i,t]
+output Y[i,s:70] = R[i,69-s]"
+done
+backwards 1 'input X[t:70,i:5] : f32
+Z[t:70,i] = X[69-t,i]
+R[s:70,i] = max[t where t > s] Z[t,i]
+output Y[s:70,i] = R[69-s,i]'
+backwards 1 'dim M
+input X[s:M] : f64
+Z[t:M] = X[M-1-t]
+R[t:M] = sum[s where s <= t] Z[s]
+output Y[s:M] = R[M-1-s]' -D M=40
+backwards 2 'input X[a:4,t:33] : f32
+Z[a:4,t:33] = X[3-a,32-t]
+R[a,s:33] = sum[t where s - t < 8 and t <= s] Z[a,t]
+output Y[a:4,s:33] = R[3-a,32-s]'
+backwards 4 'input X[t:33] : f32
+Z[t:33] = X[32-t]
+R[s:33] = sum[t where t >= s] Z[t]
+output Y[s:33] = R[32-s]
+output W[s:33] = R[s] + Z[s]'
 finish

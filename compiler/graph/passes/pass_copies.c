@@ -11,6 +11,8 @@
  *
  * So is a view, which has each of its labels in one index, and the last one in the last: G[n,g,d,s] = X[n,8*g+d,s], a
  * slice of rows, or matrices in another order. Its readers read that tensor, wherever they read the view (graph_views).
+ * One that goes backwards, Z[t] = X[M-1-t], is a view for running reductions only: other readers have lanes. And such a
+ * reduction that only a map reads, backwards, Y[s] = R[M-1-s], is made where the map would be.
  * A view that several reductions read, of which none needs another's result, stays: with it they share a kernel, and
  * read the tensor once. */
 #include "contract/contract.h"
@@ -25,6 +27,9 @@ typedef struct Copies {
   bool *window;              /* by old id: a list of neighbours, or a view, that goes; */
   bool some;                 /*   there is one; */
   const EinNode **last;      /*   and the last reduction that reads it */
+  uint32_t *n_read;          /* by how many slots it is read */
+  const EinNode **turned;    /* of a map: the running reduction that it turns around, and only it reads; */
+  bool *made_turned;         /*   that reduction */
 } Copies;
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -85,21 +90,34 @@ static const Expr *neighbour(const EinSum *s) {
   return around ? e : NULL;
 }
 
-/* Whether n reads a tensor with each label once, forwards, and along its last label without a step. */
-static bool is_view(const EinNode *n) {
+/* Whether n reads a tensor with each label once, and along its last label without a step: forwards, or (*backwards)
+ * some label in steps of -1. */
+static bool is_view(const EinNode *n, bool *backwards) {
   const Expr *e = n->sum->body;
   uint64_t seen = 0;
   int64_t step;
+  *backwards = false;
   if (e->kind != EX_READ || !e->n || !n->sum->n_out) return false;
   for (uint32_t k = 0; k < e->n; k++) {
     uint64_t labels = e->arg[k]->labels;
     if (!is_affine(e->arg[k]) || labels & seen) return false;
-    for (uint32_t l = 0; l < n->sum->n_out; l++)
-      if (labels >> l & 1 && (!expr_slope(e->arg[k], l, &step) || step < 1)) return false;
+    for (uint32_t l = 0; l < n->sum->n_out; l++) {
+      if (!(labels >> l & 1)) continue;
+      if (!expr_slope(e->arg[k], l, &step) || step < -1 || !step) return false;
+      *backwards |= step < 0;
+    }
     seen |= labels;
   }
   uint32_t last = n->sum->n_out - 1;
-  return expr_has_label(e->arg[e->n - 1], last) && expr_slope(e->arg[e->n - 1], last, &step) && step == 1;
+  if (!expr_has_label(e->arg[e->n - 1], last) || !expr_slope(e->arg[e->n - 1], last, &step)) return false;
+  return step == 1 || step == -1;
+}
+
+/* Whether n is a running reduction of one tensor, which goes along it in steps, in either direction. */
+static bool is_running(const EinNode *n) {
+  const EinSum *s = n->sum;
+  if (s->reducer == RED_NONE || s->by || s->n_slot != 1 || s->n_red != 1 || s->n_out > 60 || !s->where) return false;
+  return !(s->where->has & HAS_READ) && s->where->labels >> s->n_out & 1 && s->where->labels & labels_below(s->n_out);
 }
 
 static bool is_list(const Copies *c, const EinNode *n) {
@@ -108,7 +126,8 @@ static bool is_list(const Copies *c, const EinNode *n) {
   if (!map || n->rank != s->n_out || n->dtype != s->body->dtype || c->shown[n->id]) return false;
   const EinNode *of = n->input[0];
   if (is_partial(of) || c->window[of->id]) return false;
-  if (c->views) return is_view(n);
+  bool backwards;
+  if (c->views) return is_view(n, &backwards);
   if (!neighbour(s)) return false;
   double elements = 1;
   for (uint32_t k = 0; k < of->rank; k++) elements *= extent_guess(of->dim[k]);
@@ -166,7 +185,10 @@ static void lists_stay(Copies *c, const EinRegion *r) {
     for (uint32_t k = 0; k < s->n_slot; k++) {
       const EinNode *of = n->input[k];
       if (!c->window[of->id]) continue;
+      bool backwards = false;
+      if (c->views) is_view(of, &backwards);
       bool fits = c->views ? reads_alone(c, n, of) : reads_plainly(n, read[k], of);
+      if (backwards && !is_running(n)) fits = false;
       c->window[of->id] = of->region == r && fits;
     }
   }
@@ -198,6 +220,72 @@ static EinNode *read_listed(Copies *c, EinRegion *r, const EinNode *n) {
   return rebuild_vertex(&c->b, r, n, &s, n->bound, n->label, input);
 }
 
+/* ---- running reductions turned around ------------------------------------------------------------------- */
+
+/* Whether e is the label k, or counts its extent down. */
+static bool is_label_or_back(Exprs *p, const EinNode *n, const Expr *e, uint32_t k, bool *back) {
+  const Expr *label = expr_label(p, k), *last = expr_op2(p, OP_SUB, n->bound[k], expr_int(p, DT_I64, 1));
+  if (e == label) return true;
+  bool turned = expr_normal(p, e) == expr_normal(p, expr_op2(p, OP_SUB, last, label));
+  *back |= turned;
+  return turned;
+}
+
+/* The running reduction R of Y[i,s] = R[i,M-1-s]; NULL: n is something else. */
+static const EinNode *turned_of(Copies *c, const EinNode *n) {
+  const EinSum *s = n->sum;
+  const Expr *e = s->body;
+  bool back = false;
+  if (s->reducer != RED_NONE || s->by || s->domain || e->kind != EX_READ || s->n_slot != 1) return NULL;
+  const EinNode *of = n->input[0];
+  if (!same_shape(n, of) || of->kind != EIN_VERTEX || of->region != n->region || c->shown[of->id]) return NULL;
+  if (c->n_read[of->id] != 1 || of->sum->domain || !same_shape(of, of) || !is_running(of)) return NULL;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!is_label_or_back(c->b.old->exprs, n, e->arg[k], k, &back)) return NULL;
+  return back ? of : NULL;
+}
+
+static void turned_find(Copies *c, const EinRegion *r) {
+  vec_each_of(const EinNode, n, r->nodes) {
+    if (n->kind == EIN_REPEAT) turned_find(c, n->body);
+    const EinNode *of = n->kind == EIN_VERTEX ? turned_of(c, n) : NULL;
+    if (!of) continue;
+    c->turned[n->id] = of;
+    c->made_turned[of->id] = c->some = true;
+  }
+}
+
+static void reads_count(Copies *c, const EinRegion *r) {
+  vec_each_of(const EinNode, n, r->nodes) {
+    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) c->n_read[n->input[k]->id]++;
+    if (n->kind == EIN_REPEAT) reads_count(c, n->body);
+  }
+}
+
+static Str label_fresh(Strings *t, uint32_t n, const Str *label, Str s) {
+  for (uint32_t k = 0; k < n; k++)
+    if (label[k] == s) s = strings_printf(t, "%s'", s->s), k = UINT32_MAX;
+  return s;
+}
+
+/* The reduction at the points at which n reads it. */
+static EinNode *turned_made(Copies *c, EinRegion *r, const EinNode *n, const EinNode *of) {
+  uint32_t out = n->rank, all = out + of->sum->n_red;
+  EinSum s = *of->sum;
+  const Expr *bound[64], *to[64];
+  Str label[64];
+  EinNode *input = rebuild_to(&c->b, c->window[of->input[0]->id] ? of->input[0]->input[0] : of->input[0]);
+  for (uint32_t l = 0; l < all; l++) {
+    bound[l] = l < out ? n->bound[l] : of->bound[l];
+    label[l] = l < out ? n->label[l] : label_fresh(c->b.g->strings, l, label, of->label[l]);
+    to[l] = l < out ? n->sum->body->arg[l] : expr_label(c->b.g->exprs, l);
+  }
+  sum_map(c->b.old->exprs, &s, leaf_listed, &(Reader){c, of});
+  sum_relabel(c->b.g->exprs, &s, all, to);
+  rebuild_note(&c->b, "running reductions turned around", n->place);
+  return rebuild_vertex(&c->b, r, n, &s, bound, label, &input);
+}
+
 static bool reads_list(const Copies *c, const EinNode *n) {
   for (uint32_t k = 0; k < n->sum->n_slot; k++)
     if (c->window[n->input[k]->id]) return true;
@@ -208,6 +296,7 @@ static bool reads_list(const Copies *c, const EinNode *n) {
 
 static bool stays(void *env, const EinNode *n) {
   Copies *c = env;
+  if (c->made_turned[n->id]) return false;
   if (!c->window[n->id]) return true;
   rebuild_note(&c->b, c->views ? "views read through" : "lists of neighbours read through", n->place);
   c->some = true;
@@ -217,6 +306,7 @@ static bool stays(void *env, const EinNode *n) {
 static EinNode *read_through(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Copies *c = env;
   const EinNode *of = c->views ? NULL : copied(n);
+  if (c->turned[n->id]) return turned_made(c, r, n, c->turned[n->id]);
   if (reads_list(c, n)) return read_listed(c, r, n);
   if (of && c->first[of->id]) of = c->first[of->id];
   if (!of || !may_go(c, n, of)) return rebuild_copy(b, r, n);
@@ -233,6 +323,11 @@ static EinGraph *copies(Arena *a, const EinGraph *g, PassNotes *notes, bool view
       .shown = nodes_shown(a, g), .given = nodes_given(a, g), .views = views,
       .first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1),
       .window = NEW_ARRAY(a, bool, g->n_nodes + 1), .last = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1)};
+  c.n_read = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
+  c.turned = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1);
+  c.made_turned = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  reads_count(&c, g->top);
+  if (views) turned_find(&c, g->top);
   lists_find(&c, g->top);
   lists_stay(&c, g->top);
   EinGraph *made = rebuild(&c.b, a, g, &rules, &c);

@@ -33,6 +33,7 @@ ZERO_WEIGHT = "an infinity or a NaN at a corner, times 0, is NaN: nine points an
 TWO_LOGARITHMS = "two logarithms, each rounded, and not one"
 DIVIDED_LAST = "each result is divided and rounded, and not each row"
 HORNER = "at an infinity, powers of other signs are NaN when added, and Horner's rule gives an infinity"
+ONE_SIDE = "only with exact numbers is it the same for i, j as for j, i, so both halves are made"
 ONE_PASS = "it loses digits if the mean is large beside the deviation, and reads the tensor once"
 
 
@@ -325,7 +326,7 @@ FAMILIES = [
         "inside": "m[i] = mean[n] X[n,i]\noutput Y[i,j:M] = mean[n] (X[n,i] - m[i]) * (X[n,j] - m[j])",
         "moments": "m[i] = mean[n] X[n,i]\noutput Y[i,j:M] = (mean[n] X[n,i] * X[n,j]) - m[i] * m[j]",
         "one side centred": "m[i] = mean[n] X[n,i]\noutput Y[i,j:M] = mean[n] (X[n,i] - m[i]) * X[n,j]",
-    }),
+    }, another={"one side centred": ONE_SIDE}),
     Family("normalised rows", "dim N = 1024, M = 768\ninput X[i:N,j:M] : f32\n", {
         "division": "output Y[i,j] = X[i,j] / sum[k] X[i,k]",
         "named": "s[i] = sum[j] X[i,j]\noutput Y[i,j] = X[i,j] / s[i]",

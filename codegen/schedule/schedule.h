@@ -369,6 +369,9 @@ void walk_next(Sched *s, const Walk *w, const bool *wanted, const Expr **next);
 /* A contraction as tiles of outputs in registers, with one label in lanes; false if the stage is not of this form.
  * far: along the lanes, no read has unit stride, but all stay nearby. */
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far);
+/* A short sum of what exists only under its predicate, on other labels than that of the lanes, with that as a choice in
+ * the body: if p then a else 0. NULL: it would leave out most points, or is none of these. */
+const EinSum *tile_guarded(Sched *s, const StagePlan *p, Env *e);
 bool tile_in_place(const Sched *s); /* whether some stage of the kernel reads what another stores */
 
 /* ---- schedule/cpu/maps/fetch.c ----------------------------------------------------------------------------- */

@@ -356,6 +356,17 @@ static bool panel_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   return made;
 }
 
+/* Tiles, of the sum with its predicate within the body, or as it is. */
+static bool tiles_of_sum(Sched *s, const StagePlan *p, Env *e, bool threads) {
+  TaskStage *own = &s->task->stages.at[p->stage - s->task->stages.at];
+  const EinSum *was = own->sum, *guarded = tile_guarded(s, p, e);
+  if (!guarded) return tile_loops(s, p, e, threads, false);
+  own->sum = guarded;
+  bool made = tile_loops(s, p, e, threads, false);
+  own->sum = was;
+  return made || tile_loops(s, p, e, threads, false);
+}
+
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   if (!threads && domain_is_around(s, st)) {
     stage_within(s, st, e);
@@ -375,7 +386,7 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
     return;
   }
   bool made = scatter_loops(s, &p, e, threads) || scan_loops(s, &p, e, threads);
-  bool tiles = !made && (panel_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads, false));
+  bool tiles = !made && (panel_loops(s, &p, e, threads) || tiles_of_sum(s, &p, e, threads));
   if (tiles && threads) work_of_tiles(s, st);
   if (made || tiles || dot_loops(s, &p, e, threads) || short_loops(s, &p, e, threads) ||
       square_loops(s, &p, e, threads) || stream_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads, true)) {

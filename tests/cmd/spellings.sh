@@ -164,4 +164,15 @@ Z[t:33] = X[32-t]
 R[s:33] = sum[t where t >= s] Z[t]
 output Y[s:33] = R[32-s]
 output W[s:33] = R[s] + Z[s]'
+
+# ---- a border by a predicate: tiles of the same labels as with `?? 0`, and weights beyond it do not count
+border() { # WORDS PREDICATE: of filters over t
+  printf 'input X[n:5,t:40,c:32] : f32\ninput F[k:4,c:32] : f32 = if k == 3 then inf else 1\n' >p.ein
+  printf 'output Y[n,t:40,c] = sum[k where %s] X[n,t-k,c] * F[k,c]\n' "$2" >>p.ein
+  want 0 "$EIN" build p.ein --stop=loop
+  shows "$1"
+  want 0 "$EIN" verify p.ein --flags=-O1
+}
+border 'of 8 t by 32 c in lanes' 'k <= t'
+border 'of 8 t by 32 c in lanes' '0 <= t - k'
 finish

@@ -11,6 +11,7 @@ enum {
   NEAR = 64 * 1024,          /*   or near enough if more is written than read: */
   FEW_POINTS = 16,           /*   for sums of fewer products */
   FEW_OPS = 4,               /* of a point */
+  BORDER_POINTS = 16,        /* of a sum, at most, for a border that is tested at each */
   UNROLLED = 192,            /* at most so many vector operations are unrolled, */
   DEEP_UNROLLED = 16,        /*   for at most so many points */
   PART_OPS = 128,            /* vectors of work between prefetches: with less, they cost more than they gain */
@@ -624,6 +625,24 @@ static bool lanes_along(Sched *s, const StagePlan *p, uint32_t v, bool far) {
   for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, v) == MOVE_UNIT;
   double score = plan_score(p, v);
   return along && (score > red_score(p) || (score >= 1 && p->size[p->red[p->n_red - 1]] < LANES_LEAST));
+}
+
+/* A border around short sums, as of a causal filter: rows that share operands may then be those that have it. */
+const EinSum *tile_guarded(Sched *s, const StagePlan *p, Env *e) {
+  const EinSum *sum = p->stage->sum;
+  const Expr *when = sum->where;
+  int64_t points = 1;
+  if (sum->reducer != RED_SUM || !when || !p->n_order || !where_is_affine(p, when)) return NULL;
+  bool by_row = false;
+  for (uint32_t k = 0; k + 1 < p->n_order; k++) by_row |= ex_has_label(when, p->order[k]);
+  if (!by_row || ex_has_label(when, p->order[p->n_order - 1])) return NULL;
+  for (uint32_t k = 0; k < p->n_red; k++)
+    if (!mul_ok(points, p->size[p->red[k]], &points)) return NULL;
+  if (points > BORDER_POINTS || ex_is_safe(e, sum->body) || !pack_leaves_most(s, p)) return NULL;
+  EinSum *made = arena_copy(s->arena, sum, sizeof *sum);
+  made->where = NULL;
+  made->body = expr_select(s->x, when, sum->body, reducer_identity(s->x, sum));
+  return made;
 }
 
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far) {

@@ -280,7 +280,7 @@ static EinNode *turned_made(Copies *c, EinRegion *r, const EinNode *n, const Ein
     label[l] = l < out ? n->label[l] : label_fresh(c->b.g->strings, l, label, of->label[l]);
     to[l] = l < out ? n->sum->body->arg[l] : expr_label(c->b.g->exprs, l);
   }
-  sum_map(c->b.old->exprs, &s, leaf_listed, &(Reader){c, of});
+  sum_map(c->b.old->exprs, &s, leaf_listed, &(ListReader){c, of});
   sum_relabel(c->b.g->exprs, &s, all, to);
   rebuild_note(&c->b, "running reductions turned around", n->place);
   return rebuild_vertex(&c->b, r, n, &s, bound, label, &input);

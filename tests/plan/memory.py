@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "share"))
-from check_plan import Tasks  # noqa: E402
+from count_tasks import Tasks  # noqa: E402
 
 
 def ran(ein, path, sites, form):

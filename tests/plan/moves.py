@@ -15,7 +15,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "share"))
 import check_plan  # noqa: E402
-from check_plan import PARTS, box, elements, made, moved, pieces, places, reduced, wanted  # noqa: E402
+from check_plan import PARTS, box, made, moved, reduced, wanted  # noqa: E402
+from count_tasks import elements, pieces, places  # noqa: E402
 
 # ---- reads by indices, which the checker of certificates counts only in the tasks ------------------------------------
 

@@ -283,7 +283,7 @@ bool job_has_dim(Session *s, const Job *j, Str name); /* one that -D may set */
 AstFile *job_file(const Job *j);                        /* the user's file; NULL for a graph's text */
 
 /* ---- patience.c: warns before what will take minutes ----------------------------------------------- */
-void patience_eval(Session *s, const Job *j, const EinGraph *g);
+void patience_eval(Session *s, const Job *j, const EinGraph *g, const char *hint);
 void patience_c(Session *s, const Job *j, int threads);
 
 /* ---- memory.c: bytes; 0: unknown ---------------------------------------------------------------------- */

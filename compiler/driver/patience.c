@@ -36,8 +36,8 @@ static void say_long(Session *s, double steps, double a_second, const char *of, 
 }
 
 /* The evaluator handles some ten million points per second. */
-void patience_eval(Session *s, const Job *j, const EinGraph *g) {
-  say_long(s, region_points(j, g->top), 3e7, "points by the evaluator", "; without --target=eval it is faster");
+void patience_eval(Session *s, const Job *j, const EinGraph *g, const char *hint) {
+  say_long(s, region_points(j, g->top), 3e7, "points by the evaluator", hint);
 }
 
 /* ---- how often statements run ------------------------------------------------------------------------ */

@@ -51,6 +51,10 @@ want 124 timeout 3 "$EIN" run long.ein
 says "about 10 hours"
 want 124 timeout 6 "$EIN" run long.ein --target=c --flags=-O0 --threads 1
 says "minutes"
+want 124 timeout 3 "$EIN" run long.ein --target=eval
+says "about 10 hours; without --target=eval it is faster"
+want 124 timeout 3 "$EIN" verify long.ein
+says "about 10 hours; with smaller sizes it is faster"
 want 0 "$EIN" run sum.ein -D N=1000 X=ones -o Y=place/y.npy
 silent
 

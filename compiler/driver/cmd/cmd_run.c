@@ -231,7 +231,7 @@ static Leave compute_end(Session *s, Leave begun, Job *j, const Args *a, bool c,
   }
   if (begun) return begun;
   if (job_of_sites(j) && !c) return run_sites(s, j, e);
-  if (!c) patience_eval(s, j, e->graph);
+  if (!c) patience_eval(s, j, e->graph, "; without --target=eval it is faster");
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
 }
 

@@ -222,6 +222,7 @@ static Leave eval_answer(Verify *v, const Words *inputs) {
   given_fill(s, typed, &given);
   Leave in = run_inputs(s, typed, &given, &v->e);
   if (in) return in;
+  if (!l) patience_eval(s, v->eval, v->e.graph, "; with smaller sizes it is faster (-D)");
   if (!l) run_eval(s, &v->e, &v->status);
   v->said = complaint_take(s, from);
   return LEAVE_OK;

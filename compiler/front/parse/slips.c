@@ -269,9 +269,9 @@ static int number_length(const char *s, int n) {
 static const char *glued_hint(const Parse *p, const char *s, int n) {
   typedef struct Suffix { const char *text, *dtype; } Suffix;
   static const Suffix known[] = {{"f", "f32"}, {"F", "f32"}, {"f0", "f32"}, {"f32", "f32"}, {"f64", "f64"},
-      {"h", "f16"}, {"f16", "f16"}, {"l", "i64"}, {"L", "i64"}, {"ll", "i64"}, {"LL", "i64"}, {"u", "i64"},
-      {"U", "i64"}, {"ul", "i64"}, {"UL", "i64"}, {"i64", "i64"}, {"i32", "i32"}, {"i16", "i16"}, {"i8", "i8"},
-      {"u8", "u8"}, {"u32", "i64"}, {"u64", "i64"}};
+      {"d", "f64"}, {"D", "f64"}, {"h", "f16"}, {"f16", "f16"}, {"l", "i64"}, {"L", "i64"}, {"ll", "i64"},
+      {"LL", "i64"}, {"u", "i64"}, {"U", "i64"}, {"ul", "i64"}, {"UL", "i64"}, {"i64", "i64"},
+      {"i32", "i32"}, {"i16", "i16"}, {"i8", "i8"}, {"u8", "u8"}, {"u32", "i64"}, {"u64", "i64"}};
   int k = number_length(s, n), m = n - k;
   const char *rest = s + k;
   bool real = memchr(s, '.', (size_t)k) != NULL;

@@ -103,6 +103,10 @@ input Q[h:2, s:256, d:16], K[h:2, t:1024, d:16], V[h:2, t:1024, d:64] : f32
 T[h,s,t] = softmax[t](sum[d] Q[h,s,d] * K[h,t,d])
 output O[h,s,d] = sum[t] T[h,s,t] * V[h,t,d]
 END
+cat >near.ein <<'END'
+input X[p:21, q:12, b:12, h:64, a:12, c:2], Y[d:16, e:2, h:64, q:12, p:21] : f32
+output Z[e,d,c,a,b,h] = sum[p,q] X[p,q,b,h,a,c] * Y[d,e,h,q,p]
+END
 cat >whole.ein <<'END'
 input X[n:28, j:28, m:28, i:28], Y[m:28, k:28, n:28, l:28] : f32
 output Z[l,k,j,i] = sum[m,n] X[n,j,m,i] * Y[m,k,n,l]
@@ -141,6 +145,8 @@ want 0 "$EIN" build few.ein --stop=loop
 shows 'how "strips of'
 want 0 "$EIN" build whole.ein --stop=loop
 shows "by 16 i and j in lanes"
+want 0 "$EIN" build near.ein --stop=loop
+[ "$(grep -c 'how "Z: tiles of 6 a by' out)" -eq 2 ] || wrong "each row of a large tensor is on a line of its own: $(grep how out)"
 want 0 "$EIN" build again.ein --stop=loop
 grep -q "rows where they lie" out && wrong "each block of lanes reads scattered rows"
 want 0 "$EIN" build padded.ein --stop=loop

@@ -3,6 +3,9 @@
 
 #include "panels.h"
 
+#define ROWS_NEAR 4.0          /* elements between rows of which a line has several, */
+#define LARGE (2.0 * SECOND_CACHE) /* in a tensor of more bytes, whose lines come from far away */
+
 /* ---- which side a label belongs to ------------------------------------------------------------------ */
 
 static bool has(const StagePlan *p, uint32_t access, uint32_t label) {
@@ -37,15 +40,52 @@ int64_t pack_lanes_label(const StagePlan *p) {
   return p->n_order ? (int64_t)p->order[p->n_order - 1] : NO_LABEL;
 }
 
-static int64_t rows_label(const StagePlan *p, uint32_t v) {
+typedef struct Strides {
+  const Panel *t;
+  double *of;                /* by label: the least of any large read, in elements; infinite: none has it */
+} Strides;
+
+static const Expr *leaf_strides(void *env, Exprs *x, const Expr *leaf) {
+  Strides *s = env;
+  const Sched *c = s->t->s;
+  const StagePlan *p = s->t->p;
+  (void)x;
+  if (leaf->kind != EX_READ || p->stage->slot[leaf->i].kept) return leaf;
+  if (plan_bytes(c, p, (uint32_t)leaf->i) <= LARGE) return leaf;
+  const TaskBuffer *b = buffer_seen(c, p->stage->slot[leaf->i].index);
+  double stride = 1;
+  for (uint32_t k = leaf->n; k-- > 0; stride *= (double)task_size_guess(c->t, b->dim[k]))
+    for (uint32_t l = 0; l < p->n_label; l++)
+      if (stride < s->of[l] && ex_has_label(leaf->arg[k], l)) s->of[l] = stride;
+  return leaf;
+}
+
+static Strides strides_of(const Panel *t) {
+  Strides s = {t, NEW_ARRAY(t->s->arena, double, t->p->n_label + 1)};
+  for (uint32_t l = 0; l < t->p->n_label; l++) s.of[l] = INFINITY;
+  expr_map(t->s->x, t->p->stage->sum->body, leaf_strides, &s);
+  return s;
+}
+
+/* How much a label of rows is worth for the lines that they share: contiguous rows are fetched together, and others may
+ * be several to a line, which is far away if the tensor is large. */
+static double lines_shared(const StagePlan *p, uint32_t l, double stride) {
+  double worth = 1;
+  if (p->size[l] < 8) return worth;
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) worth *= plan_move(p, a, l) == MOVE_UNIT ? 4 : 1;
+  return worth == 1 && stride <= ROWS_NEAR ? 2 : worth;
+}
+
+static int64_t rows_label(const Panel *t, uint32_t v) {
+  const StagePlan *p = t->p;
   int64_t best = NO_LABEL;
   double most = 0;
+  Strides stride = strides_of(t);
   for (uint32_t k = 0; k < p->n_order; k++) {
     uint32_t l = p->order[k];
     if (l == v || together(p, l, v) || !reduces_with(p, l)) continue;
     double worth = p->size[l] < PACK_WIDE / 2 ? (double)p->size[l] : (double)(PACK_WIDE / 2);
-    for (uint32_t a = 0; a + 1 < p->n_access; a++)
-      if (plan_move(p, a, l) == MOVE_UNIT && p->size[l] >= 8) worth *= 4; /* contiguous rows are fetched together */
+    worth *= lines_shared(p, l, stride.of[l]);
     if (worth < most) continue; /* of equals, the last: its rows lie closest together */
     best = l, most = worth;
   }
@@ -265,7 +305,7 @@ bool pack_is_tested(const Panel *t, const Expr *e) {
 bool pack_labels(Panel *t, int64_t v) {
   t->v.tile = v;
   t->u.flat = t->v.flat = NO_LABEL;
-  t->u.tile = t->v.tile == NO_LABEL ? NO_LABEL : rows_label(t->p, (uint32_t)t->v.tile);
+  t->u.tile = t->v.tile == NO_LABEL ? NO_LABEL : rows_label(t, (uint32_t)t->v.tile);
   if (t->u.tile == NO_LABEL || !t->p->size[t->u.tile] || !t->p->size[t->v.tile]) return false;
   labels_sort(t);
   return true;

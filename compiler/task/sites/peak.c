@@ -147,7 +147,7 @@ int64_t task_most(const TaskGraph *t, const Expr *e) {
   double sites = 1;
   for (const Expr *x; (x = expr_node(&nodes));) axes |= axis_of(t, x);
   for (uint32_t a = 0; a < t->mesh.n; a++) sites *= axes >> a & 1 ? t->mesh.size[a] : 1;
-  if (sites > (double)STAGED * STAGED) p.few = FEW;
+  if (sites > (double)STAGED * (double)STAGED) p.few = FEW;
   do {
     int64_t now = task_at(t, e, at);
     most = now > most ? now : most;

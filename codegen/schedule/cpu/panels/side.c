@@ -4,7 +4,7 @@
 #include "panels.h"
 
 #define ROWS_NEAR 4.0          /* elements between rows of which a line has several, */
-#define LARGE (2.0 * SECOND_CACHE) /* in a tensor of more bytes, whose lines come from far away */
+#define LARGE (2.0 * (double)SECOND_CACHE) /* in a tensor of more bytes, whose lines come from far away */
 
 /* ---- which side a label belongs to ------------------------------------------------------------------ */
 

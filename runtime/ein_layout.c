@@ -2,8 +2,8 @@
 /*
  * Places buffers with known lifetimes in memory: sizes and lifetimes in, offsets out. The problem is NP-hard,
  * so several greedy orders are tried, and the best result is used. Then the buffer that ended highest is placed
- * first, again and again, and some go to the end of a gap. No result is smaller than the most bytes alive at one time; the search ends
- * when it reaches that.
+ * first, again and again, and some go to the end of a gap. No result is smaller than the most bytes alive at one
+ * time; the search ends when it reaches that.
  */
 #include "ein_run.h"
 

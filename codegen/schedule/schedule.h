@@ -233,7 +233,8 @@ typedef struct Reach { uint32_t label; const Expr *first, *last; } Reach;
  * under which all points do. */
 const Expr *where_some(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *reach);
 const Expr *where_all(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *reach);
-/* For a predicate that is_range, or is_gated, for `label`: its range at some point of the box, or (all) at every one. */
+/* For a predicate that is_range, or is_gated, for `label`: its range at some point of the box, or (all) at every
+ * one. */
 void where_range(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, uint32_t n, const Reach *reach, bool all,
                  const Expr **lo, const Expr **hi);
 /* If stages continue from a reduction and use its value only under a condition (if t <= s then .. else 0): opens an

@@ -30,7 +30,7 @@ def plan(ein, path, words, limit=None):
     run = subprocess.run([ein, "plan", path, "--format=json", *words, *more], capture_output=True, text=True)
     if run.returncode == 0:
         p = json.loads(run.stdout)
-        return p["bytes"], p["memory"]["bytes"] + p["memory"]["kernel_bytes"], p["bound"]
+        return p["bytes"], p["memory"]["bytes"], p["bound"]
     told = LEAST.search(run.stderr)
     return int(told.group(1)) if told else None
 

@@ -79,7 +79,7 @@ def pins_of(free, sites):
 
 def limits_of(free, least, many):
     """Evenly on a scale of ratios."""
-    most = free["memory"]["bytes"] + free["memory"]["kernel_bytes"]
+    most = free["memory"]["bytes"]
     return [int(most * (least / most) ** (k / many)) + 1 for k in range(1, many)] + [least]
 
 

@@ -1,7 +1,6 @@
 /* driver/plan/memory.c - ein plan for many sites: the memory of a site. In: a plan. Out: the peak memory of its
- * tasks, at the busiest site, and of what its threads keep for their loops; and under a limit, a plan that keeps it. */
+ * tasks, at the busiest site; and under a limit, a plan whose tasks keep it. */
 #include "algebra/from_graph.h"
-#include "loop/loop.h"
 #include "plan/placing/fit.h"
 #include "task/sites/from_ia.h"
 #include "task/sites/site.h"
@@ -71,100 +70,33 @@ static void memory_guess(const Sites *p, const Placing *x, SitesMemory *out) {
       out->by[i] = by[k] > out->by[i] ? by[k] : out->by[i];
 }
 
-int64_t memory_for_tensors(const Sites *p, double kernels) {
-  if (p->asked.memory <= 0) return 0;
-  return p->asked.memory - kernels > 1 ? (int64_t)(p->asked.memory - kernels) : 1;
-}
-
-static TaskGraph *tasks_of(const Sites *p, const Placing *placing, double kernels, Arena *work, Buf *why) {
+static TaskGraph *tasks_of(const Sites *p, const Placing *placing, Arena *work, Buf *why) {
   Cutting c = cutting_of_placing(work, p->places, placing);
-  c.memory = memory_for_tensors(p, kernels);
+  c.memory = (int64_t)p->asked.memory;
   const Algebra *ia = p->keys ? ia_from_tra(work, p->keys, &c) : ia_from_graph(work, p->j.graph, &c);
   return task_from_ia(work, ia, why);
 }
 
-static int64_t most_of(const TaskGraph *t, const int64_t *step) {
-  int64_t most = 0;
-  for (uint32_t s = 0; s < t->n_steps || s == 0; s++) most = step[s] > most ? step[s] : most;
-  return most;
-}
-
-/* The peak with the buffers that kernels share, except those for machines of one kind of registers. */
-static int64_t peak_without(TaskGraph *t, const LoopHalf *half, LoopHalf without, int64_t *step) {
-  for (uint32_t i = 0; i < t->buffers.len; i++)
-    if (half[i] == without) t->buffers.at[i].when = expr_bool(t->exprs, false);
-  task_steps_bytes(t, step);
-  for (uint32_t i = 0; i < t->buffers.len; i++)
-    if (half[i] == without) t->buffers.at[i].when = NULL;
-  return most_of(t, step);
-}
-
-/* The same on the machine on which that is more. */
-static int64_t peak_of_loops(const LoopProgram *lp, int64_t *step) {
-  const LoopHalf *half = loop_halves(lp->arena, lp);
-  int64_t a = peak_without(lp->tasks, half, HALF_WIDE, step), b = peak_without(lp->tasks, half, HALF_NARROW, step);
-  return a > b ? a : b;
-}
-
-/* What each thread keeps for its kernels' own arrays. */
-static int64_t scratch_of(const LoopProgram *lp) {
-  LoopSizes sizes = loop_scratches(lp);
-  int64_t most = 0;
-  for (uint32_t i = 0; i < sizes.len; i++) {
-    int64_t bytes = task_most(lp->tasks, sizes.at[i]);
-    if (bytes > most) most = bytes;
-  }
-  return most;
-}
-
-/* What kernels pack into, at the busiest site: buffers that they share, and what each of its threads keeps. peak: of
- * the tasks without them. A library has loops for both kinds of registers, and so has what is planned for one. Changes
- * the tasks. */
-static double kernels_of(const Sites *p, TaskGraph *t, int64_t peak, int64_t *step) {
-  LoopTarget target;
-  int threads;
-  double worth;
-  if (p->asked.devices || peak > INT64_MAX / 2) return 0;
-  if (loop_target(p->s, p->asked.loops, &target, &worth) || threads_wanted(p->s, p->asked.loops, &threads)) return 0;
-  target_ask(p->s, p->asked.loops, t, &target);
-  if (p->asked.loops->command == CMD_PLAN) target.both = true;
-  const LoopProgram *lp = loop_from_task(t, &target);
-  return (double)(peak_of_loops(lp, step) - peak) + (double)scratch_of(lp) * (threads ? threads : 1);
-}
-
-static void tasks_measure(const Sites *p, TaskGraph *t, Arena *work, SitesMemory *out) {
-  Measuring x = {.g = p->places, .out = out};
-  int64_t *step = NEW_ARRAY(work, int64_t, t->n_steps + 2);
-  task_steps_bytes(t, step);
-  tensors_name(work, &x);
-  x.step = step;
-  list_measure(&x, &t->tasks);
-  int64_t most = most_of(t, step);
-  if ((double)most > out->bytes) out->bytes = (double)most, out->at = -1;
-  out->kernels = kernels_of(p, t, most, step);
-  out->bytes += out->kernels;
-}
-
-/* kernels: what they take, if that is known. */
-static SitesMemory memory_with(const Sites *p, const Placing *placing, double kernels) {
+SitesMemory memory_of(const Sites *p, const Placing *placing) {
   SitesMemory out = {.at = -1, .by = NEW_ARRAY(p->s->arena, double, p->places->tensors.len + 1)};
   Arena *work = arena_new();
   Buf why = buf_new(work);
-  TaskGraph *t = tasks_of(p, placing, kernels, work, &why);
-  if (t) tasks_measure(p, t, work, &out);
-  else {
+  TaskGraph *t = tasks_of(p, placing, work, &why);
+  if (t) {
+    Measuring x = {.g = p->places, .out = &out};
+    int64_t *step = NEW_ARRAY(work, int64_t, t->n_steps + 2);
+    task_steps_bytes(t, step);
+    tensors_name(work, &x);
+    x.step = step;
+    list_measure(&x, &t->tasks);
+    for (uint32_t s = 0; s < t->n_steps || s == 0; s++)
+      if ((double)step[s] > out.bytes) out.bytes = (double)step[s], out.at = -1;
+  } else {
     out.guessed = arena_printf(p->s->arena, "%s", why.s);
     memory_guess(p, placing, &out);
   }
   arena_free(work);
   return out;
-}
-
-/* What is brought early takes what the limit leaves, so what kernels take is found first. */
-SitesMemory memory_of(const Sites *p, const Placing *placing) {
-  SitesMemory out = memory_with(p, placing, 0);
-  if (memory_for_tensors(p, out.kernels) == memory_for_tensors(p, 0)) return out;
-  return memory_with(p, placing, out.kernels);
 }
 
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
@@ -206,7 +138,7 @@ static void panels_tell(const Sites *p, Placing *placing) {
   if (!placing->panels || p->asked.memory <= 0) return;
   Arena *work = arena_new();
   Buf why = buf_new(work);
-  TaskGraph *t = tasks_of(p, placing, p->fit.peak.kernels, work, &why);
+  TaskGraph *t = tasks_of(p, placing, work, &why);
   PlacePanels *panels = arena_copy(p->s->arena, placing->panels, (n + 1) * sizeof *panels);
   Measuring x = {.g = p->places};
   tensors_name(work, &x);
@@ -387,9 +319,6 @@ bool memory_spills(const Sites *p) {
 
 const char *memory_most(const Sites *p, Arena *a) {
   const char *limit = p->asked.memory > 0 ? arena_printf(a, ", of %s", bytes_of(a, p->asked.memory)) : "";
-  const char *packed = p->fit.peak.kernels > 0
-      ? arena_printf(a, "; %s of it for what kernels pack", bytes_of(a, p->fit.peak.kernels))
-      : "";
   const char *guessed = p->fit.peak.guessed ? ", estimated, for the plan cannot be one list of tasks yet" : "";
-  return arena_printf(a, "%s%s%s%s", limit, peak_at(p, a), packed, guessed);
+  return arena_printf(a, "%s%s%s", limit, peak_at(p, a), guessed);
 }

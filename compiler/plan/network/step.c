@@ -11,7 +11,8 @@ typedef struct Step {
   const uint32_t *factor;
   const Classes *by;         /* of x */
   double *own;               /* by class of x */
-  uint32_t n_near;
+  uint32_t n_near, n_all;    /* neighbours of which some factor distinguishes values; with those after them of which none
+                              * does */
   Near *near;
   uint32_t *level;           /* by factor: how many neighbours it waits for */
   size_t ***offset;          /* by factor, by neighbour, by class: its offset in the factor's table */
@@ -25,28 +26,37 @@ static const Factor *factor_at(const Step *s, uint32_t i) {
   return &s->n->factors.at[s->factor[i]];
 }
 
+/* n_near: no factor distinguishes its values, or it is x. */
 static uint32_t near_find(const Step *s, uint32_t variable) {
   uint32_t j = 0;
   while (j < s->n_near && s->near[j].variable != variable) j++;
   return j;
 }
 
+static void side_add(Step *s, const Side *side) {
+  Network *n = s->n;
+  uint32_t *place = &n->place[side->variable];
+  if (side->variable == s->x) s->by = classes_meet(n, s->by, side->by);
+  else if (*place) s->near[*place - 1].by = classes_meet(n, s->near[*place - 1].by, side->by);
+  else s->near[s->n_all++] = (Near){side->variable, side->by}, *place = s->n_all;
+}
+
 /* Finds the neighbours in the order of the factors, each with the classes that any factor distinguishes; and x
  * likewise. */
 static void sides_find(Step *s) {
-  Network *n = s->n;
-  uint32_t room = 0;
+  uint32_t room = 0, n_alike = 0;
   for (uint32_t i = 0; i < s->len; i++) room += factor_at(s, i)->n;
   s->near = NEW_ARRAY(s->arena, Near, room + 1);
-  s->by = classes_one(n, n->variables.at[s->x].n);
+  s->by = classes_one(s->n, s->n->variables.at[s->x].n);
   for (uint32_t i = 0; i < s->len; i++)
-    for (uint32_t k = 0; k < factor_at(s, i)->n; k++) {
-      const Side *side = &factor_at(s, i)->side[k];
-      uint32_t j = near_find(s, side->variable);
-      if (side->variable == s->x) s->by = classes_meet(n, s->by, side->by);
-      else if (j == s->n_near) s->near[s->n_near++] = (Near){side->variable, side->by};
-      else s->near[j].by = classes_meet(n, s->near[j].by, side->by);
-    }
+    for (uint32_t k = 0; k < factor_at(s, i)->n; k++) side_add(s, &factor_at(s, i)->side[k]);
+  Near *alike = NEW_ARRAY(s->arena, Near, s->n_all + 1);
+  for (uint32_t j = 0; j < s->n_all; j++) {
+    s->n->place[s->near[j].variable] = 0;
+    if (s->near[j].by->n > 1) s->near[s->n_near++] = s->near[j];
+    else alike[n_alike++] = s->near[j];
+  }
+  for (uint32_t j = 0; j < n_alike; j++) s->near[s->n_near + j] = alike[j];
 }
 
 /* Of values that are otherwise indistinguishable only the cheapest can be chosen. */
@@ -105,9 +115,10 @@ static void tables_ready(Step *s) {
     s->offset[i] = NEW_ARRAY(a, size_t *, s->n_near + 1);
     s->offset_x[i] = offsets(s, f, s->x, s->by);
     for (uint32_t j = 0; j < s->n_near; j++) s->offset[i][j] = offsets(s, f, s->near[j].variable, s->near[j].by);
-    for (uint32_t k = 0; k < f->n; k++)
-      if (f->side[k].variable != s->x && near_find(s, f->side[k].variable) + 1 > s->level[i])
-        s->level[i] = near_find(s, f->side[k].variable) + 1;
+    for (uint32_t k = 0; k < f->n; k++) {
+      uint32_t j = near_find(s, f->side[k].variable);
+      if (j < s->n_near && j + 1 > s->level[i]) s->level[i] = j + 1;
+    }
   }
 }
 
@@ -179,7 +190,7 @@ void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor
   if (!d->table) table_make(&s, d);
   n->constant += low + d->low;
   for (uint32_t i = 0; i < len; i++) n->factors.at[factor[i]].gone = true;
-  for (uint32_t j = 0; j < s.n_near; j++) {
+  for (uint32_t j = 0; j < s.n_all; j++) {
     Variable *y = &n->variables.at[s.near[j].variable];
     if (y->price >= 0) vec_push(n->arena, n->stale, s.near[j].variable);
     y->price = -1;

@@ -189,7 +189,7 @@ static void ein_layout_search(ein_layout_job *j, ein_layout_job *best, int64_t t
 
 EIN_API int64_t ein_layout(
     int n, const int64_t *bytes, const int *first, const int *last, int64_t *offset, int *order) {
-  ein_layout_job j = {.n = n, .bytes = bytes, .first = first, .last = last, .offset = offset, .at = order};
+  ein_layout_job j = {n, bytes, first, last, offset, order, EIN_BY_FIRST, {0}, 0, 0, 0};
   int64_t sum = 0;
   for (int k = 0; k < n; k++) { /* the sum of all sizes fits, so nothing below wraps */
     if (bytes[k] < 0 || bytes[k] > INT64_MAX - EIN_LAYOUT_ALIGN - sum) return -1;

@@ -4,7 +4,7 @@
 Builds each program of resident.py as a library, and runs it in a C program whose allocator counts. The inputs, the
 outputs and the most that a context has allocated at once are the plan's memory, for tensors and for what kernels pack,
 and what the context itself takes: 8 kB at most. With --memory F each is built for F times the memory that its plan
-takes otherwise, and keeps to that. Prints a row in Markdown for each; exits with 1 if one takes more or less."""
+takes otherwise. Prints a row in Markdown for each; exits with 1 if one takes more or less."""
 import argparse
 import os
 import subprocess
@@ -49,7 +49,6 @@ def main():
                     if not fits(ein, path, n, words):
                         continue
                     plan = planned(ein, path, n, words)
-                    wrong += plan > limit
                 most = allocated(ein, folder, path, n, words)
                 right = 0 <= most - plan <= CONTEXT
                 wrong += not right

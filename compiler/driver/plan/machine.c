@@ -39,6 +39,7 @@ Leave machine_wanted(Sites *p, const Args *a) {
   Leave l = memory_said(s, a, &most);
   p->asked.in_seconds = path && (asked || !costs);
   p->asked.devices = target_device(s, a);
+  p->asked.loops = a;
   if (!l && path) l = machine_file(s, path, &p->asked.machine);
   if (!l && path && !memory) most = (double)p->asked.machine->site_bytes;
   /* if there is a limit already, the stricter one */
@@ -138,6 +139,7 @@ void machine_json(const Sites *p, Json *j) {
   }
   json_object(j, "memory");
   put_count(j, "bytes", p->fit.peak.bytes);
+  put_count(j, "kernel_bytes", p->fit.packed);
   if (json_has(j, "at", vertex >= 0)) json_int(j, "at", p->g->vertices.at[vertex].node->id);
   if (json_has(j, "limit", p->asked.memory > 0)) put_count(j, "limit", p->asked.memory);
   json_bool(j, "measured", !p->fit.peak.guessed);

@@ -1,6 +1,7 @@
 /* driver/plan/memory.c - ein plan for many sites: the memory of a site. In: a plan. Out: the peak memory of its
- * tasks, at the busiest site; and under a limit, a plan whose tasks keep it. */
+ * tasks, at the busiest site, and what their kernels pack beside that; and under a limit, a plan whose tasks keep it. */
 #include "algebra/from_graph.h"
+#include "loop/loop.h"
 #include "plan/placing/fit.h"
 #include "task/sites/from_ia.h"
 #include "task/sites/site.h"
@@ -97,6 +98,67 @@ SitesMemory memory_of(const Sites *p, const Placing *placing) {
   }
   arena_free(work);
   return out;
+}
+
+/* ---- what kernels pack ---------------------------------------------------------------------------------- */
+
+static int64_t most_of(const TaskGraph *t, const int64_t *step) {
+  int64_t most = 0;
+  for (uint32_t s = 0; s < t->n_steps || s == 0; s++) most = step[s] > most ? step[s] : most;
+  return most;
+}
+
+/* The peak with the buffers that kernels share, except those for machines of one kind of registers. */
+static int64_t peak_without(TaskGraph *t, const LoopHalf *half, LoopHalf without, int64_t *step) {
+  for (uint32_t i = 0; i < t->buffers.len; i++)
+    if (half[i] == without) t->buffers.at[i].when = expr_bool(t->exprs, false);
+  task_steps_bytes(t, step);
+  for (uint32_t i = 0; i < t->buffers.len; i++)
+    if (half[i] == without) t->buffers.at[i].when = NULL;
+  return most_of(t, step);
+}
+
+/* The same on the machine on which that is more. */
+static int64_t peak_of_loops(const LoopProgram *lp, int64_t *step) {
+  const LoopHalf *half = loop_halves(lp->arena, lp);
+  int64_t a = peak_without(lp->tasks, half, HALF_WIDE, step), b = peak_without(lp->tasks, half, HALF_NARROW, step);
+  return a > b ? a : b;
+}
+
+/* What each thread keeps for its kernels' own arrays. */
+static int64_t scratch_of(const LoopProgram *lp) {
+  LoopSizes sizes = loop_scratches(lp);
+  int64_t most = 0;
+  for (uint32_t i = 0; i < sizes.len; i++) {
+    int64_t bytes = task_most(lp->tasks, sizes.at[i]);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+/* Of the tasks, which it changes: buffers that kernels share, and what each thread keeps. A library has loops for both
+ * kinds of registers, and so has what is planned for one. */
+static double packed_of(const Sites *p, TaskGraph *t, int64_t *step) {
+  LoopTarget target;
+  int threads;
+  double worth;
+  task_steps_bytes(t, step);
+  int64_t peak = most_of(t, step);
+  if (peak > INT64_MAX / 2) return 0;
+  if (loop_target(p->s, p->asked.loops, &target, &worth) || threads_wanted(p->s, p->asked.loops, &threads)) return 0;
+  target_ask(p->s, p->asked.loops, t, &target);
+  if (p->asked.loops->command == CMD_PLAN) target.both = true;
+  const LoopProgram *lp = loop_from_task(t, &target);
+  return (double)(peak_of_loops(lp, step) - peak) + (double)scratch_of(lp) * (threads ? threads : 1);
+}
+
+double memory_packed(const Sites *p, const Placing *placing) {
+  Arena *work = arena_new();
+  Buf why = buf_new(work);
+  TaskGraph *t = p->asked.devices ? NULL : tasks_of(p, placing, work, &why);
+  double bytes = t ? packed_of(p, t, NEW_ARRAY(work, int64_t, t->n_steps + 2)) : 0;
+  arena_free(work);
+  return bytes;
 }
 
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
@@ -319,6 +381,9 @@ bool memory_spills(const Sites *p) {
 
 const char *memory_most(const Sites *p, Arena *a) {
   const char *limit = p->asked.memory > 0 ? arena_printf(a, ", of %s", bytes_of(a, p->asked.memory)) : "";
+  const char *packed = p->fit.packed > 0
+      ? arena_printf(a, ", and %s for what kernels pack", bytes_of(a, p->fit.packed))
+      : "";
   const char *guessed = p->fit.peak.guessed ? ", estimated, for the plan cannot be one list of tasks yet" : "";
-  return arena_printf(a, "%s%s%s", limit, peak_at(p, a), guessed);
+  return arena_printf(a, "%s%s%s%s", limit, peak_at(p, a), packed, guessed);
 }

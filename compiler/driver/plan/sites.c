@@ -679,6 +679,7 @@ Leave plan_sites_say(Session *s, const Job *j, const Args *a, Buf *text, Buf *sv
   if (!l) l = usual_find(&p, j, a);
   if (l) return l;
   p.report.strategy = strategy_find(&p);
+  p.fit.packed = p.asked.by_bytes ? memory_packed(&p, p.placing) : 0;
   p.asked.by_bytes ? bytes_text(&p, text) : sites_text(&p, text);
   if (svg && !picture_svg(p.report.facts, svg)) svg->len = 0;
   return LEAVE_OK;
@@ -694,6 +695,7 @@ Leave plan_sites(Session *s, Args *a) {
   if (!l) l = usual_find(&p, &(Job){0}, a);
   if (l) return l;
   p.report.strategy = strategy_find(&p);
+  p.fit.packed = p.asked.by_bytes ? memory_packed(&p, p.placing) : 0;
   l = whys_find(&p, a);
   if (!l) l = devices_find(&p, a);
   if (l) return l;

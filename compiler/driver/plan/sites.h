@@ -23,9 +23,8 @@ typedef struct Rival {       /* another planner to compare with */
   const bool *exactly;       /* as in Sites */
 } Rival;
 
-typedef struct SitesMemory { /* of a plan, from its tasks and their loops */
+typedef struct SitesMemory { /* of a plan, from its tasks */
   double bytes;              /* of the busiest site, at most */
-  double kernels;            /* of these, for what its kernels pack */
   int32_t at;                /* the tensor at whose task that is, numbered as in places; -1: between tasks */
   double *by;                /* by vertex: the most at its tasks; 0: it has none, because other kernels compute it */
   const char *guessed;       /* NULL; or why there is no task list, and this is the estimate of placing_memory */
@@ -59,6 +58,7 @@ typedef struct SitesOrders {
 /* How a plan fits the memory of a site; memory_fit finds it. */
 typedef struct SitesFit {
   SitesMemory peak;
+  double packed;             /* bytes beside it, for what kernels pack; the limit is for the tensors */
   const Placing *unlimited;  /* the best plan without the limit, if it does not fit; else NULL */
   const char *unfit;         /* why there is no plan, or none that fits, for people; NULL: there is */
   uint32_t binds;            /* if none fits: 1 + the tensor at whose task memory peaks */
@@ -144,8 +144,8 @@ void machine_json(const Sites *p, Json *j);
 
 /* ---- the memory of a site: driver/plan/memory.c ----------------------------------------------------------------- */
 SitesMemory memory_of(const Sites *p, const Placing *x);
-/* What is left of the limit for tensors, if kernels take so much; 0: there is no limit. */
-int64_t memory_for_tensors(const Sites *p, double kernels);
+/* What its kernels pack beside that, at the busiest site; 0 if there is no task list, or devices run it. */
+double memory_packed(const Sites *p, const Placing *x);
 Leave memory_fit(Sites *p, const PartVectors *only);  /* a plan that fits p->asked.memory: p->fit */
 /* driver/plan/panels.c. panels_fit gives x panels so that it stays within the limit, or comes as close as possible; if
  * limit is 0, such that it takes as little as possible, until that is `enough`. *peak: its memory then. panels_thin

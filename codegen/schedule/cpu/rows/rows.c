@@ -512,7 +512,7 @@ static void sweep_make(Rows *r, uint32_t i, bool *done) {
 
 /* Whether some stage at this level may read stage k. */
 static bool is_wanted(const Rows *r, uint32_t k, uint32_t level) {
-  bool own;
+  bool own = true;
   for (uint32_t i = k + 1; i < r->n; i++)
     if ((r->at[i].level == level || r->at[i].home == HOME_AGAIN) && reads(r, i, k, &own)) return true;
   return false;

@@ -29,6 +29,10 @@ const TaskBuffer *buffer_seen(const Sched *s, uint32_t memory) {
   return memory < VIEWS ? &s->t->buffers.at[memory] : &s->views.at[memory - VIEWS].shape;
 }
 
+const Expr *const *slot_dims(const Sched *s, TaskSlot slot) {
+  return slot.kept ? s->task->stages.at[slot.index].bound : buffer_seen(s, slot.index)->dim;
+}
+
 const uint32_t *buffer_axes(const Sched *s, uint32_t memory) {
   return memory < VIEWS ? NULL : s->views.at[memory - VIEWS].axes;
 }

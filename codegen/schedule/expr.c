@@ -67,7 +67,7 @@ static bool index_is_safe(const Sched *s, const TaskStage *st, const Expr *index
  * already bound must be a label with the axis' own extent. */
 static bool read_is_safe(const Env *e, const Expr *leaf) {
   TaskSlot slot = e->stage->slot[leaf->i];
-  const Expr *const *dim = slot.kept ? e->s->task->stages.at[slot.index].bound : buffer_seen(e->s, slot.index)->dim;
+  const Expr *const *dim = slot_dims(e->s, slot);
   bool safe = true;
   for (uint32_t k = slot.kept ? e->s->outer : 0; k < leaf->n; k++) {
     const Expr *index = leaf->arg[k];

@@ -96,6 +96,8 @@ uint32_t view_joined(Sched *s, uint32_t index, uint32_t k);
 /* ---- schedule/build.c: places, variables, statements ------------------------------------------- */
 /* The buffer of a slot or store, or its view; `id` is the buffer's. */
 const TaskBuffer *buffer_seen(const Sched *s, uint32_t memory);
+/* The extents of what a slot reads: a buffer, or the values of an earlier stage. */
+const Expr *const *slot_dims(const Sched *s, TaskSlot slot);
 /* How many of the buffer's axes form each of its axes; NULL: one. */
 const uint32_t *buffer_axes(const Sched *s, uint32_t memory);
 uint32_t place_of_buffer(Sched *s, uint32_t memory, bool written);

@@ -51,10 +51,6 @@ static bool lies_wide(const Wide *w, uint32_t n, const Expr *const *at, const Ex
       ex_is_multiple(expr_map(w->s->x, at[n - 1], leaf_first, &label), NOWHERE, w->each);
 }
 
-static const Expr *const *slot_dims(const Sched *s, TaskSlot slot) {
-  return slot.kept ? s->task->stages.at[slot.index].bound : buffer_seen(s, slot.index)->dim;
-}
-
 bool wide_own(const Wide *w, TaskSlot slot) { return slot.kept && slot.index >= w->l->from && slot.index < w->l->to; }
 
 static bool is_stored(const Wide *w, TaskSlot slot) {

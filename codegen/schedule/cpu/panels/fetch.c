@@ -15,11 +15,11 @@ enum {
 /* The stride between rows of a read, in bytes modulo WAY; -1: unknown. */
 static int64_t rows_apart(const Panel *t, const Pack *k, const Side *x) {
   if (k->of->kind != EX_READ) return -1;
-  const TaskBuffer *b = buffer_seen(t->s, t->p->stage->slot[k->of->i].index);
-  int64_t bytes = dtype_size(b->dtype);
-  for (uint32_t i = b->rank; i-- > 0 && !ex_has_label(k->of->arg[i], x->tile);) {
-    if (b->dim[i]->kind != EX_INT) return -1;
-    bytes = bytes * b->dim[i]->i % WAY;
+  const Expr *const *dim = slot_dims(t->s, t->p->stage->slot[k->of->i]);
+  int64_t bytes = dtype_size((DType)k->of->dtype);
+  for (uint32_t i = k->of->n; i-- > 0 && !ex_has_label(k->of->arg[i], x->tile);) {
+    if (dim[i]->kind != EX_INT) return -1;
+    bytes = bytes * dim[i]->i % WAY;
   }
   return bytes;
 }

@@ -62,8 +62,8 @@ static bool has_rows(const Dot *d, uint32_t access) {
 }
 
 static bool is_half(const Dot *d, uint32_t access) {
-  DType t = buffer_seen(d->s, d->p->stage->slot[access].index)->dtype;
-  return dtype_is_float(t) && dtype_size(t) == 2;
+  TaskSlot slot = d->p->stage->slot[access];
+  return !slot.kept && dtype_is_half(buffer_seen(d->s, slot.index)->dtype);
 }
 
 /* Whether to go row by row: each output has a row of its own, and all rows are in the second-level cache. What rows

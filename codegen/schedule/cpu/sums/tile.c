@@ -589,7 +589,7 @@ bool tile_in_place(const Sched *s) {
 /* The stride of a read along the label, in elements; false: unknown. */
 static bool stride_of(Sched *s, const StagePlan *p, const Expr *read, uint32_t label, int64_t *stride) {
   TaskSlot slot = p->stage->slot[read->i];
-  const Expr *const *dim = slot.kept ? s->task->stages.at[slot.index].bound : buffer_seen(s, slot.index)->dim;
+  const Expr *const *dim = slot_dims(s, slot);
   int64_t below = 1, slope, step;
   *stride = 0;
   for (uint32_t k = read->n; k-- > (slot.kept ? s->outer : 0);) {

@@ -111,6 +111,8 @@ says "--emit=header is one text"
 want 2 "$EIN" build sum.ein --emit=c --prefix 1x
 want 2 "$EIN" build sum.ein --emit=c --prefix while
 want 2 "$EIN" build sum.ein --emit=fortran
+want 2 "$EIN" build sum.ein --emit=c --target=cuda
+says "--emit=cuda is the text for a device"
 want 2 "$EIN" build sum.ein --emit=c --prefix math
 echo 'int mine;' >text/sum.c
 want 2 "$EIN" build sum.ein --emit=c -o text/

@@ -260,6 +260,10 @@ static Leave one_goal(Session *s, const Args *a) {
   if (target_device(s, a) && arg_has(a, OPT_SITES) && arg_has(a, OPT_EMIT))
     return fail(s, LEAVE_USAGE, "--emit is for one site; with --target=cuda -n %s --lib writes the C into a folder",
         arg_last(a, OPT_SITES));
+  const char *emit = arg_last(a, OPT_EMIT);
+  if (target_device(s, a) && emit && (strcmp(emit, "c") == 0 || strcmp(emit, "runtime") == 0))
+    return fail(s, LEAVE_USAGE, "--emit=%s is for one process without a device; --emit=cuda is the text for a device, "
+        "and --target=cuda --lib writes C into a folder, which holds the compiled kernels", emit);
   if (arg_has(a, OPT_ARCH) && (!target_device(s, a) || arg_has(a, OPT_STOP) || arg_has(a, OPT_EMIT)))
     return fail(s, LEAVE_USAGE, "--arch goes with --target=cuda: ein build x.ein --target=cuda --arch=sm_90 -o prog");
   return arg_has(a, OPT_STOP) ? stop_known(s, a, arg_last(a, OPT_STOP), a->operands.at[0]) : LEAVE_OK;

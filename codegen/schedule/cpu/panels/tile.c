@@ -105,11 +105,14 @@ static void step(Panel *t, const RedTerm *term, const uint32_t *acc, const Expr 
   for (int64_t r = 0; r < t->u.unit; r += rows) rows_step(t, term, acc, u0, v0, r, r + rows);
 }
 
-/* Adds the current point to the rows and lanes whose range has it. */
+/* Adds the current point to the rows and lanes whose range has it. Its loops go over all lanes of a row, for which there
+ * are no copies of the ones; sums that stay sums give the same bits. */
 static void step_masked(Panel *t, const RedTerm *term, const uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   const Expr *where = t->p->stage->sum->where, *l;
   bool by_lane = ex_has_label(where, t->v.tile);
+  Units units = t->units;
+  if (units.copies) t->units.ones = NOWHERE, t->units.apart = NULL;
   for (int64_t r = 0; r < t->u.unit; r++) {
     LoopBody *was = s->body;
     t->e->label[t->u.tile] = ex_add(s, u0, ex_int(s, r));
@@ -123,6 +126,7 @@ static void step_masked(Panel *t, const RedTerm *term, const uint32_t *acc, cons
     store_add(s, acc[r], 1, &l, next);
     into(s, was);
   }
+  t->units = units;
 }
 
 static Reach reach_of(Panel *t, const Side *x, const Expr *first, int64_t n) {

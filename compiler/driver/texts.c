@@ -149,9 +149,8 @@ static Leave plan_begin(Session *s, Job *j, const Args *a, Source *src) {
 }
 
 Leave text_begin(Session *s, Job *j, const Args *a) {
-  bool wants_graph = a->command == CMD_VERIFY || a->command == CMD_GRAPH;
-  if (wants_graph && j->from != LANG_GRAPH && j->from != LANG_PLAN)
-    return fail(s, LEAVE_USAGE, "%s is past the graph, which is what ein %s wants", j->path, commands[a->command].name);
+  if (a->command == CMD_GRAPH && j->from != LANG_GRAPH && j->from != LANG_PLAN)
+    return fail(s, LEAVE_USAGE, "%s is past the graph, which is what ein graph wants", j->path);
   Source *src = file_read(s, j->path);
   if (!src) return LEAVE_MACHINE;
   switch (j->from) {

@@ -172,8 +172,6 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   return l;
 }
 
-/* Programs for several sites are run by the evaluators of their language, with a store or buffers for each site, on
- * this machine. */
 static uint32_t output_number(const Job *j, Str name) {
   for (uint32_t i = 0; j->relations && i < j->relations->outputs.len; i++)
     if (j->relations->outputs.at[i].name == name) return i;
@@ -182,7 +180,7 @@ static uint32_t output_number(const Job *j, Str name) {
   bug("an output that nobody makes");
 }
 
-static Leave run_sites(Session *s, const Job *j, Eval *e) {
+Leave run_sites(Session *s, const Job *j, Eval *e, EvalStatus *status) {
   const char *why = NULL;
   Place at = {0};
   uint32_t n = e->n_input;
@@ -196,6 +194,7 @@ static Leave run_sites(Session *s, const Job *j, Eval *e) {
   Leave l = externs_load(s, j->relations ? j->relations->exprs : j->tasks->exprs, NULL);
   if (l) return l;
   bool ok = j->relations ? algebra_eval(&r, &why, &at) : site_eval(&t, &why, &at);
+  *status = ok ? EVAL_OK : EVAL_RANGE;
   if (!ok) return eval_failed(s, EVAL_RANGE, why, at);
   for (uint32_t i = 0; j->relations && i < j->relations->n_nodes; i++) t.moved += r.moved[i];
   detail(s, "%s: %lld sites received %.0f bytes", j->path,
@@ -230,7 +229,7 @@ static Leave compute_end(Session *s, Leave begun, Job *j, const Args *a, bool c,
     return l;
   }
   if (begun) return begun;
-  if (job_of_sites(j) && !c) return run_sites(s, j, e);
+  if (job_of_sites(j) && !c) return run_sites(s, j, e, &status);
   if (!c) patience_eval(s, j, e->graph, "; without --target=eval it is faster");
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
 }

@@ -1,5 +1,6 @@
 /* driver/cmd/cmd_verify.c - ein verify: runs the same program and inputs by eval and by compiled C, with each
- * requested compiler and set of flags. A failure must be the same in all. */
+ * requested compiler and set of flags, for one site or by a plan for several. A text for several sites is judged by the
+ * evaluator of its language. A failure must be the same in all. */
 #include <string.h>
 
 #include "driver/compile/native.h"
@@ -8,7 +9,8 @@
 typedef struct Verify {
   Session *s;
   const Args *args;           /* with the words of `# run:` */
-  Job *eval, *open;           /* with the given sizes, and with sizes left open where possible */
+  Job *eval, *open;           /* with the given sizes; and what is compiled: with sizes left open where possible, or for
+                               * several sites */
   Expects expects;
   EvalStatus status;          /* of eval */
   const char *said;           /* why it failed */
@@ -114,7 +116,7 @@ static Distance output_distance(Verify *v, uint32_t k, const EvalArray *got, dou
   const EvalArray *want = &v->e.output[k];
   Distance d = distance(got, want, bound, 0, NULL, NULL);
   bool real = dtype_is_float(want->dtype), said = real && v->expects.bound >= 0;
-  if (!d.wrong) return d;
+  if (!d.wrong || v->eval->past) return d;
   const EvalArray *other = d.apart ? other_order(v) : NULL;
   double floor = said || !real ? 0 : rounding_floor(v->s->arena, &v->e, v->e.graph->outputs.at[k].node);
   d = distance(got, want, bound, floor, other ? &other[k] : NULL, NULL);
@@ -165,6 +167,23 @@ static Leave run_compiled(Verify *v, Compiler *c, Eval *e, EvalStatus *how) {
   return planned || ran ? LEAVE_OK : l;
 }
 
+/* All sites in this process, which says why a run fails, but not in which way. */
+static Leave run_sites_compiled(Verify *v, Compiler *c, Eval *e, EvalStatus *how) {
+  Session *s = v->s;
+  Library lib;
+  int threads;
+  Leave l = threads_wanted(s, v->args, &threads);
+  if (!l && !v->eval->past) l = defaults_of_sites(s, v->args, v->open, true, e);
+  threads_sleep(s);
+  c->dense = true; /* an Eval's arrays are */
+  if (!l) l = library_open(s, v->open, c, threads, &lib);
+  if (l) return l;
+  l = sites_run(s, &lib, v->open, e, threads);
+  library_close(&lib);
+  *how = !l ? EVAL_OK : v->status != EVAL_OK ? v->status : EVAL_SHAPE;
+  return l == LEAVE_PROGRAM ? LEAVE_OK : l;
+}
+
 static Leave compiler_verify(Verify *v, const char *name, const char *flags) {
   Session *s = v->s;
   Compiler c;
@@ -172,7 +191,7 @@ static Leave compiler_verify(Verify *v, const char *name, const char *flags) {
   Eval e = v->e;
   uint32_t from = s->captured.len;
   Leave l = compiler_choose(s, v->args, name, flags, &c);
-  if (!l) l = run_compiled(v, &c, &e, &how);
+  if (!l) l = (v->open->tasks->mesh.n ? run_sites_compiled : run_compiled)(v, &c, &e, &how);
   const char *why = complaint_take(s, from);
   if (l) {
     s->capture = false;
@@ -205,6 +224,16 @@ static Leave compilers_verify(Verify *v) {
   return LEAVE_OK;
 }
 
+/* Makes what is compiled. With -n sizes are known, because a plan depends on them. */
+static Leave loops_make(Verify *v) {
+  Session *s = v->s;
+  bool sites = arg_has(v->args, OPT_SITES);
+  *v->open = *v->eval;
+  Leave l = (sites ? job_graph : job_graph_open)(s, v->open, v->args);
+  if (!l && sites) l = job_sites(s, v->open, v->args, LANG_TASK);
+  return l ? l : job_loops(s, v->open, v->args);
+}
+
 /* Eval's answer, or why there is none: a program that is refused with these sizes has wrong sizes. */
 static Leave eval_answer(Verify *v, const Words *inputs) {
   Session *s = v->s;
@@ -212,9 +241,7 @@ static Leave eval_answer(Verify *v, const Words *inputs) {
   uint32_t from = s->captured.len;
   Leave l = job_dims(s, v->eval, v->args);
   if (!l) l = given_find(s, v->eval, v->args, inputs, &given);
-  *v->open = *v->eval;
-  if (!l) l = job_graph_open(s, v->open, v->args);
-  if (!l) l = job_loops(s, v->open, v->args);
+  if (!l) l = loops_make(v);
   if (l) return l;
   l = job_graph(s, v->eval, v->args);
   v->status = EVAL_SHAPE;
@@ -222,6 +249,7 @@ static Leave eval_answer(Verify *v, const Words *inputs) {
   given_fill(s, typed, &given);
   Leave in = run_inputs(s, typed, &given, &v->e);
   if (in) return in;
+  if (v->eval->past) return run_sites(s, v->eval, &v->e, &v->status);
   if (!l) patience_eval(s, v->eval, v->e.graph, "; with smaller sizes it is faster (-D)");
   if (!l) run_eval(s, &v->e, &v->status);
   v->said = complaint_take(s, from);
@@ -253,6 +281,8 @@ Leave cmd_verify(Session *s, Args *a) {
   Verify v = {.s = s, .eval = &eval, .open = &open, .args = &all, .out = buf_new(s->arena), .expects = {.bound = -1}};
   const char *path = a->operands.at[0];
   Leave l = job_read(s, &eval, a, path);
+  if (!l && eval.past && !job_of_sites(&eval))
+    l = fail(s, LEAVE_USAGE, "%s is past the graph, and for one site: no evaluator runs it, to compare C with", path);
   const AstFile *file = l ? NULL : job_file(&eval);
   if (!l && file) l = expects_read(s, file, path, &v.expects);
   if (!l) l = comment_words(s, &v.expects, path, a, &all, &inputs);

@@ -544,6 +544,56 @@ static const Expr *numbers_put(Simplify *s, Draft *d, EinNode *const *input, con
   return to;
 }
 
+/* ---- indices ---------------------------------------------------------------------------------- */
+
+/* An index that depends on data is tested when it is computed, others are proved. p[i] - p[i] + 3 becomes 3, which
+ * nobody tests any more. */
+typedef struct Tested {
+  Arena *arena;
+  EinNode *const *input;
+  VEC(const Expr *) read;    /* reads whose index was data */
+  bool open;
+} Tested;
+
+static void tested_add(void *ctx, const Expr *read, const Expr *guard) {
+  Tested *t = ctx;
+  (void)guard;
+  for (uint32_t k = 0; k < read->n; k++)
+    if (index_is_data(read->arg[k])) {
+      vec_push(t->arena, t->read, read);
+      return;
+    }
+}
+
+/* The extent that an index must be proved to be below. */
+static const Expr *tested_extent(void *ctx, const Expr *read, uint32_t k) {
+  const Tested *t = ctx;
+  if (index_is_data(read->arg[k])) return NULL;
+  vec_each_of(const Expr, was, t->read)
+    if (was->i == read->i && index_is_data(was->arg[k])) return t->input[read->i]->dim[k];
+  return NULL;
+}
+
+static void tested_open(void *ctx, int64_t slot, uint32_t k, const Expr *index, const Proof *why) {
+  (void)slot, (void)k, (void)index, (void)why;
+  ((Tested *)ctx)->open = true;
+}
+
+/* Whether indices of n that were data are still, or are proved to be in range. */
+static bool indices_hold(Simplify *s, const EinNode *n, const Draft *d, EinNode *const *input) {
+  Arena *a = s->b.arena;
+  Tested t = {.arena = a, .input = input};
+  const Expr *part[] = {n->sum->domain, n->sum->where, n->sum->body};
+  for (uint32_t i = 0; i < COUNT(part); i++)
+    if (part[i]) reads_guarded(a, s->decide.p, part[i], NULL, tested_add, &t);
+  if (!t.read.len) return true;
+  InRange q = {.exprs = s->decide.p, .arena = a, .facts = s->decide.facts, .ctx = &t, .extent = tested_extent,
+      .open = tested_open};
+  q.facts.n_hold = s->checks;
+  in_range_sum(&q, &d->sum, d->bound);
+  return !t.open;
+}
+
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
@@ -574,6 +624,7 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   d.sum.body = lawful(s, &d, d.sum.body);
   d.sum.where = not_true(lawful(s, &d, d.sum.where));
   answer(s, &d);
+  if (!indices_hold(s, n, &d, input)) return rebuild_copy(b, r, n);
   return rebuild_vertex(b, r, n, &d.sum, d.bound, d.label, input);
 }
 

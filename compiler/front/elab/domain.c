@@ -215,12 +215,32 @@ static bool hint_from_end(Elab *x, Diag *d, const Obligation *o) {
   return true;
 }
 
+/* `x[i+1] - x[i]`: the bare read makes i go through all of x, at whose end i + 1 is outside. */
+static void hint_bare(Elab *x, Diag *d, const Obligation *o) {
+  const LabelSet out = x->vertex.out;
+  for (uint32_t k = 0; k < out.n && k < 63; k++) {
+    const LabelVar *v = label_root(out.at[k]);
+    int64_t slope;
+    if (o->index->labels != (uint64_t)1 << k || !expr_slope(o->index, k, &slope) || slope != 1) continue;
+    const Expr *over = expr_op2(x->exprs, OP_SUB, o->index, expr_label(x->exprs, k)),
+               *rest = expr_normal(x->exprs, expr_op2(x->exprs, OP_SUB, o->extent, over));
+    vec_each(const ExtentFact, f, v->facts) {
+      if (!o->name || strcmp(f->from, o->name->s) != 0 || f->extent != o->extent) continue;
+      diag_hint(x->diags, d,
+          "or leave the end out: write `%s:%s` on the left, and `%s + 0` for the bare `%s`, which goes through all of %s",
+          v->name->s, extent_text(x, rest), v->name->s, v->name->s, f->from);
+      return;
+    }
+  }
+}
+
 static void hint_range(Elab *x, Diag *d, const Obligation *o, Span at, Span read) {
   const char *e = source_text(x, o->span), *size = extent_text(x, o->extent);
   diag_hint(x->diags, d,
       "say what stands there instead: `%s ?"
       "? %s`",
       source_text(x, read), o->dtype == DT_BOOL ? "false" : "0");
+  if (o->high && !o->low && !is_outside(at, o)) hint_bare(x, d, o);
   if (x->vertex.red.n && !is_outside(at, o) && !(o->extent->has & HAS_LABEL))
     diag_hint(x->diags, d, "or leave such points out: `where %s%s%s%s`",
         o->low ? arena_printf(x->arena, "%s >= 0", e) : "", o->low && o->high ? " and " : "",

@@ -97,10 +97,11 @@ static bool by_rows(const Sched *s, int64_t vectors) {
 /* The number of rows whose values stay in registers beside their sums of so many vectors, and one vector. */
 static int64_t rows_beside(const Sched *s, int64_t vectors) { return (tile_vectors(s) - 1) / (vectors + 1); }
 
+/* In a block of rows, these are at most so many. */
 static int64_t lanes_of(Sched *s, const StagePlan *p, uint32_t v, bool rows) {
   int64_t usual = vector_lanes(s, p->stage->sum->acc), one = rows ? tile_vector(s, p->stage->sum->acc) : usual;
   int64_t want = (rows ? 2 : 4) * one, n = p->size[v], more = one < usual ? 0 : one; /* gcc makes a loop of three */
-  if (!p->exact[v]) return want;
+  if (!p->exact[v]) return s->rows.block && v + 1 == p->stage->sum->n_out && n < want ? n : want;
   if (n <= want + (rows ? more : 0)) return n;
   for (int64_t d = want + (rows ? more : want / 2); d >= 2 * one; d -= one)
     if (n % d == 0) return d;

@@ -227,7 +227,8 @@ static void hint_bare(Elab *x, Diag *d, const Obligation *o) {
     vec_each(const ExtentFact, f, v->facts) {
       if (!o->name || strcmp(f->from, o->name->s) != 0 || f->extent != o->extent) continue;
       diag_hint(x->diags, d,
-          "or leave the end out: write `%s:%s` on the left, and `%s + 0` for the bare `%s`, which goes through all of %s",
+          "or leave the end out: write `%s:%s` on the left, and `%s + 0` for the bare `%s`, which goes through all of "
+          "%s",
           v->name->s, extent_text(x, rest), v->name->s, v->name->s, f->from);
       return;
     }

@@ -105,8 +105,8 @@ static void step(Panel *t, const RedTerm *term, const uint32_t *acc, const Expr 
   for (int64_t r = 0; r < t->u.unit; r += rows) rows_step(t, term, acc, u0, v0, r, r + rows);
 }
 
-/* Adds the current point to the rows and lanes whose range has it. Its loops go over all lanes of a row, for which there
- * are no copies of the ones; sums that stay sums give the same bits. */
+/* Adds the current point to the rows and lanes whose range has it. Its loops go over all lanes of a row, for which
+ * there are no copies of the ones; sums that stay sums give the same bits. */
 static void step_masked(Panel *t, const RedTerm *term, const uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   const Expr *where = t->p->stage->sum->where, *l;

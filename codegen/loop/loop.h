@@ -222,7 +222,7 @@ bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
 typedef enum { HALF_BOTH, HALF_WIDE, HALF_NARROW } LoopHalf;
 LoopHalf *loop_halves(Arena *a, const LoopProgram *p);
 /* Whether they do the same, on buffers of the same kind. */
-bool loop_is_twin(Arena *a, const LoopProgram *p, LoopKernel *k, LoopKernel *other);
+bool loop_is_twin(const LoopProgram *p, LoopKernel *k, LoopKernel *other);
 /* Numbers in which kernels that share functions may differ, each once and in the same order for all of them: the sites
  * at which a kernel tests an index, and the seeds of its random numbers. loop_number: the operand of e that is such a
  * number, or -1. */

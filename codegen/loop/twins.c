@@ -177,6 +177,9 @@ static LoopKernel *kernel_numbered(Arena *a, const LoopProgram *p, LoopKernel *k
   return own;
 }
 
-bool loop_is_twin(Arena *a, const LoopProgram *p, LoopKernel *k, LoopKernel *other) {
-  return kernels_same(p->tasks, kernel_numbered(a, p, k), kernel_numbered(a, p, other));
+bool loop_is_twin(const LoopProgram *p, LoopKernel *k, LoopKernel *other) {
+  Arena *a = arena_new();
+  bool same = kernels_same(p->tasks, kernel_numbered(a, p, k), kernel_numbered(a, p, other));
+  arena_free(a);
+  return same;
 }

@@ -142,7 +142,7 @@ static void narrow_make(Sched *s, const Task *task, LoopKernel *k, CScope *kerne
   uint32_t buffers = s->t->buffers.len;
   LoopKernel *other = kernel_make(s, task, k->name, &narrow);
   s->target = target;
-  if (loop_is_twin(s->arena, s->p, k, other)) s->t->buffers.len = buffers;
+  if (loop_is_twin(s->p, k, other)) s->t->buffers.len = buffers;
   else {
     other->name = c_scope_name(kernels, strings_printf(s->t->strings, "%s_narrow", k->name->s), "step");
     k->narrow = other;

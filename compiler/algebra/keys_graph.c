@@ -207,7 +207,7 @@ static void kernel_tell(Arena *a, const AlgNode *n, PartVertex *v) {
   if (n->kind != ALG_JOIN) return;
   Relation local = {
       .n_key = n->type.n_key, .frontier = n->type.frontier, .rank = n->sum->n_red, .dim = n->range + n->sum->n_out};
-  SumCount count = sum_count(a, n->sum, NULL);
+  SumCount count = sum_count(n->sum, NULL);
   int64_t *most = NEW_ARRAY(a, int64_t, local.rank + 1);
   block_most(a, &local, most);
   v->sum = n->sum;

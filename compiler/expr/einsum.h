@@ -71,6 +71,6 @@ int64_t along_label(const Expr *index);
  * Casts and choices do not count, a value used several times counts once, and the reducer takes one. The domain
  * decides where there is a value, and does not count. read: by slot, receives one read of it; may be NULL. */
 typedef struct SumCount { int64_t flops, integer; } SumCount;
-SumCount sum_count(Arena *a, const EinSum *s, const Expr **read);
+SumCount sum_count(const EinSum *s, const Expr **read);
 
 #endif

@@ -208,7 +208,7 @@ static void asked_find(const Builder *b, const EinNode *n, const PartVertex *v, 
 
 static bool vertex_add(Builder *b, const EinNode *n) {
   const EinSum *s = n->sum;
-  SumCount count = sum_count(b->arena, s, NULL);
+  SumCount count = sum_count(s, NULL);
   PartVertex v = {.node = n,
       .n_label = s->n_out + s->n_red,
       .n_out = s->n_out,

@@ -74,8 +74,8 @@ static bool rate_find(const Machine *m, DType t, Reducer by, Computing *c) {
 }
 
 bool seconds_point(
-    Arena *a, const Machine *m, const EinSum *s, DType result, uint32_t n, const DType *read, Computing *c) {
-  SumCount count = sum_count(a, s, NULL);
+    const Machine *m, const EinSum *s, DType result, uint32_t n, const DType *read, Computing *c) {
+  SumCount count = sum_count(s, NULL);
   c->operations = (double)count.flops + (double)count.integer;
   DType t = computes_in(s, result, n, read, &count);
   if (rate_find(m, t, s->reducer, c) || c->operations <= 0) return true;
@@ -89,7 +89,7 @@ static bool computing_find(Arena *a, const PartGraph *g, const Machine *m, Compu
     if (v->node->kind != EIN_VERTEX) continue;
     DType *read = NEW_ARRAY(a, DType, v->reads.len + 1);
     for (uint32_t k = 0; k < v->reads.len; k++) read[k] = v->reads.at[k].node->dtype;
-    bool known = seconds_point(a, m, v->sum, v->node->dtype, v->reads.len, read, &c[i]);
+    bool known = seconds_point(m, v->sum, v->node->dtype, v->reads.len, read, &c[i]);
     c[i].operations *= v->inner;
     c[i].seconds *= v->inner;
     if (known) continue;

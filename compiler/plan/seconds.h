@@ -47,7 +47,7 @@ Seconds *seconds_new(Arena *a, const PartGraph *g, const Machine *m, int64_t sit
 /* Finds the cost of a point of a sum with this result, whose reads have these dtypes. Returns false if the machine
  * lacks the rate for out->dtype. */
 bool seconds_point(
-    Arena *a, const Machine *m, const EinSum *s, DType result, uint32_t n, const DType *read, Computing *out);
+    const Machine *m, const EinSum *s, DType result, uint32_t n, const DType *read, Computing *out);
 /* Meshes whose axes each stay in one level. A level has an axis for each prime factor of its used parts; or there are
  * four axes in all (one per level if that is more). Within a level, the largest axis comes first, or all orders are
  * returned. Returns how many. */

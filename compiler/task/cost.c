@@ -243,7 +243,7 @@ static int64_t points_let(const Kernel *k, const TaskStage *s) {
 
 static void stage_cost(Kernel *k, const TaskStage *s) {
   const Expr **slot = NEW_ARRAY(k->c->arena, const Expr *, s->sum->n_slot + 1);
-  SumCount n = sum_count(k->c->arena, s->sum, slot);
+  SumCount n = sum_count(s->sum, slot);
   stage_extents(k, s);
   if (is_exception(s->sum->domain)) return;
   k->points = points_let(k, s);

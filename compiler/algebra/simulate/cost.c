@@ -104,7 +104,7 @@ static bool join_find(Arena *a, Sim *s, const AlgNode *n, Site *site) {
   const Machine *m = s->seconds->machine;
   DType *read = NEW_ARRAY(s->arena, DType, n->n_operand + 1);
   for (uint32_t k = 0; k < n->n_operand; k++) read[k] = n->operand[k].node->type.dtype;
-  if (!seconds_point(s->arena, m, n->sum, n->type.dtype, n->n_operand, read, &c)) {
+  if (!seconds_point(m, n->sum, n->type.dtype, n->n_operand, read, &c)) {
     buf_printf(s->why,
         "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is needed",
         m->name, m->levels.at[m->site].name, n->name ? n->name->s : "a value without a name", dtype_name(c.dtype),

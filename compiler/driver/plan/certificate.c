@@ -21,7 +21,7 @@ static void ties_put(Json *j, const Ties *ties) {
 
 static void equations_put(Json *j, const Sites *p) {
   json_vec_each(j, "equations", const PartVertex, v, p->g->vertices) {
-    SumCount c = v->sum ? sum_count(p->s->arena, v->sum, NULL) : (SumCount){0};
+    SumCount c = v->sum ? sum_count(v->sum, NULL) : (SumCount){0};
     json_object(j, NULL);
     put_count(j, "operations", v->inner * (double)(c.flops + c.integer));
     json_ints(j, "most", v->n_label, v->most);

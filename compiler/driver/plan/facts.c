@@ -15,9 +15,9 @@ static double home_block(const Sites *p, uint32_t tensor) {
   return n;
 }
 
-static void work_find(const Sites *p, const PartVertex *v, const uint32_t *d, FactTensor *t) {
+static void work_find(const PartVertex *v, const uint32_t *d, FactTensor *t) {
   if (v->node->kind != EIN_VERTEX) return;
-  SumCount n = sum_count(p->s->arena, v->sum, NULL);
+  SumCount n = sum_count(v->sum, NULL);
   double times = v->times * v->inner, points = times * part_points(v, NULL);
   t->point = times * (double)(n.flops + n.integer);
   t->flops = points * (double)n.flops;
@@ -33,7 +33,7 @@ static void vertex_find(const Sites *p, uint32_t i, FactTensor *t) {
   t->equation = sites_equation(a, v);
   t->state = v->node->kind == EIN_STATE;
   t->cut = t->state && p->asked.by_bytes ? "" : sites_cut(a, v, v->n_label, p->choice.d[i]);
-  work_find(p, v, p->choice.d[i], t);
+  work_find(v, p->choice.d[i], t);
   if (p->asked.by_bytes) {
     t->received = placing_received(p->places, p->placing, i);
     return;

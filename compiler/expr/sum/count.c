@@ -27,11 +27,13 @@ static void expr_count(Arena *a, const Expr *e, bool body, const Expr **read, Su
   }
 }
 
-SumCount sum_count(Arena *a, const EinSum *s, const Expr **read) {
+SumCount sum_count(const EinSum *s, const Expr **read) {
   SumCount n = {0, 0}, rest = {0, 0};
+  Arena *a = arena_new();
   expr_count(a, s->body, true, read, &n);
   expr_count(a, s->where, false, read, &n);
   expr_count(a, s->domain, false, read, &rest);
+  arena_free(a);
   if (s->by && s->by->cost >= 0)
     return dtype_is_float(s->acc) ? (SumCount){.flops = s->by->cost} : (SumCount){.integer = s->by->cost};
   if (s->reducer != RED_NONE) *(dtype_is_float(s->acc) ? &n.flops : &n.integer) += 1;

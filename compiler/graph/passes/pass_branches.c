@@ -217,7 +217,7 @@ static unsigned needed_in(Branches *c, const Group *g, const uint8_t *in, const 
 static double sum_work(Branches *c, const EinNode *n, const EinSum *s) {
   uint32_t labels = s->n_out + s->n_red;
   if (labels > 63) return 1e30;
-  SumCount count = sum_count(c->scratch, s, NULL);
+  SumCount count = sum_count(s, NULL);
   double ops = (double)(count.flops + count.integer);
   if (s->by) ops = (double)extern_cost(s->by);
   ExprNodes nodes = expr_nodes(c->scratch, s->body, HAS_LABEL);

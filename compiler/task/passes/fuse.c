@@ -126,11 +126,13 @@ static void cost_add(Map *seen, const Expr *e, Cost *c) {
   c->heavy |= op_is_heavy(e->op);
 }
 
-static Cost cost_of(TaskGraph *t, const TaskStage *s) {
+static Cost cost_of(const TaskStage *s) {
   Cost c = {0};
-  Map seen = map_new(t->arena);
+  Arena *a = arena_new();
+  Map seen = map_new(a);
   cost_add(&seen, s->sum->body, &c);
   if (s->sum->where) cost_add(&seen, s->sum->where, &c);
+  arena_free(a);
   return c;
 }
 
@@ -147,12 +149,15 @@ static uint32_t symbols_of(Symbols *w, const Expr *e) {
   return n;
 }
 
-static bool becomes_long(TaskGraph *t, const TaskStage *from, const TaskStage *s, uint32_t buffer) {
-  Symbols w = {.seen = map_new(t->arena), .s = from, .buffer = buffer};
+static bool becomes_long(const TaskStage *from, const TaskStage *s, uint32_t buffer) {
+  Arena *a = arena_new();
+  Symbols w = {.seen = map_new(a), .s = from, .buffer = buffer};
   w.each = symbols_of(&w, from->sum->body);
-  w.seen = map_new(t->arena), w.s = s;
+  w.seen = map_new(a), w.s = s;
   uint32_t n = symbols_of(&w, s->sum->body);
-  return (s->sum->where ? n + symbols_of(&w, s->sum->where) : n) > INLINE_SYMBOLS;
+  if (s->sum->where) n += symbols_of(&w, s->sum->where);
+  arena_free(a);
+  return n > INLINE_SYMBOLS;
 }
 
 /* ---- maps into their readers ---------------------------------------------------------------------------- */
@@ -173,8 +178,8 @@ static bool may_inline(Fuse *f, const Task *p, const Task *q, uint32_t buffer) {
   if (b->pinned || b->makers != 1 || b->readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) return false;
   if (from->sum->reducer != RED_NONE || !stage_is_plain(from) || (from->sum->domain && is_copy(s))) return false;
   if (stage_gathers(f->t, s, buffer) || !may_follow(f, p, q)) return false;
-  Cost c = cost_of(f->t, from), d = cost_of(f->t, s);
-  if (c.nodes + d.nodes > INLINE_NODES || becomes_long(f->t, from, s, buffer)) return false;
+  Cost c = cost_of(from), d = cost_of(s);
+  if (c.nodes + d.nodes > INLINE_NODES || becomes_long(from, s, buffer)) return false;
   if (!from->sum->n_slot && !c.heavy && c.ops <= LIGHT) return true; /* nothing is read at all */
   double again = all_points(f->t, s) / all_points(f->t, from);
   return c.heavy || c.ops > LIGHT ? again < 1.01 : again <= (double)AGAIN_MOST;

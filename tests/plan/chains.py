@@ -13,7 +13,7 @@ Why no plan is below: let p sites add something to an element of the tensor betw
 value, p - 1 numbers have arrived for it, and then one at each of the q sites that had none: p + q - 2, if one of the q is among the p. So much
 moves too if the first product stores it once and the second fetches it, each by itself.
 
-What going from layout to layout costs at least is counted here, site by site (check_plan.py): over all meshes of prime axes, all ways in which
+What going from layout to layout costs at least is counted here, site by site (count_plan.py): over all meshes of prime axes, all ways in which
 axes give the best grids, and all homes of the tensor between the products."""
 import argparse
 import itertools
@@ -26,7 +26,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "share"))
-import check_plan as moves
+import count_plan as moves
 from integer import meshes
 
 SHAPES = ["4000x4000x4000x4000", "3000x3100x200x2900", "500x32000x500x32000", "16000x1600x16000x1600"]

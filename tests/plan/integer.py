@@ -5,7 +5,7 @@ because it requires highspy; without it, does nothing.
 integer.py EIN [--programs 100] [--seed 1] [--most 12]: prints a line for each difference, and how many plans were
 proved optimal and how many were.
 
-The choices, their costs and the work of a site are recomputed here (moves by check_plan.py, site by site); from the
+The choices, their costs and the work of a site are recomputed here (moves by count_plan.py, site by site); from the
 compiler's JSON it takes only the program and the answer. Each tensor has one home, each equation one cut, and each
 pair of these with a cost is a variable that is 1 if both are chosen. Extents are multiples of all counts, so that
 blocks are equal."""
@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "share"))
-import check_plan as moves
+import count_plan as moves
 
 SIZES = [12, 24, 48, 96]
 

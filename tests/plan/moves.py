@@ -14,8 +14,8 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "share"))
-import check_plan  # noqa: E402
-from check_plan import PARTS, box, made, moved, reduced, wanted  # noqa: E402
+import count_plan  # noqa: E402
+from count_plan import PARTS, box, made, moved, reduced, wanted  # noqa: E402
 from count_tasks import elements, pieces, places  # noqa: E402
 
 # ---- reads by indices, which the checker of certificates counts only in the tasks ------------------------------------
@@ -143,17 +143,17 @@ def brought_elements(mesh, tensor, vertex):
     if vertex["state"]:
         return 0
     on = made(vertex, vertex["axes"])
-    share = check_plan.between(mesh, tensor["most"], on, home)
+    share = count_plan.between(mesh, tensor["most"], on, home)
     group = math.prod(s for s, d in zip(mesh, on) if d == PARTS)
-    have = [at for at in places(mesh) if not any(k for k, d in zip(at, share) if d == check_plan.FIRST)]
+    have = [at for at in places(mesh) if not any(k for k, d in zip(at, share) if d == count_plan.FIRST)]
     parts = sum(group * elements(box(mesh, at, share, extents)) for at in have) if group > 1 else 0
     _, after = reduced(mesh, extents, tuple(tensor["most"]), on, home)
     return vertex["times"] * (parts + (needed(mesh, extents, home) if after else 0))
 
 
 def check(path):
-    plan = json.load(open(path), object_hook=check_plan.Record)
-    check_plan.completed(plan)
+    plan = json.load(open(path), object_hook=count_plan.Record)
+    count_plan.completed(plan)
     mesh, tensors, wrong = plan.mesh, plan.tensors, []
     by_paper, paper = plan.measure == "ia", 0
 
@@ -161,7 +161,7 @@ def check(path):
         if said != mine:
             wrong.append(f"{path}: {what}: {said}, but it is {mine}")
 
-    for what, said, mine in check_plan.chosen(plan):
+    for what, said, mine in count_plan.chosen(plan):
         if said is not None:
             same(what, said, mine)
     for i, v in enumerate(plan["vertices"]):

@@ -19,7 +19,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import integer
-import check_plan as plans
+import count_plan as plans
 
 
 def orders(on, dims, free):

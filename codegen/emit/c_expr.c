@@ -1,7 +1,6 @@
 /* codegen/emit/c_expr.c - emits expressions as C. ops.def has the text of each operation. Integers wrap, through the
  * runtime's functions, except in indices and bounds, which are proved not to. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "expr/prove/in_range.h"
@@ -318,21 +317,25 @@ static void convert_cast(CPrinter *p, const char *type, const Expr *x) {
   argument(p, x, false, false);
 }
 
+/* The function that casts to another type than bool; NULL: C's own cast does. */
+static const char *cast_function(const CPrinter *p, DType from, DType to) {
+  bool real = dtype_is_float(from);
+  if (dtype_is_half(to))
+    return arena_printf(p->arena, "ein_%sround_%s", from == DT_F64 ? "f64_" : real ? "" : "i64_", dtype_name(to));
+  if (!real || dtype_is_float(to)) return NULL;
+  return arena_printf(p->arena, "ein_%s_to_%s", from == DT_F64 ? "f64" : "f32", dtype_name(to));
+}
+
 static void cast(CPrinter *p, const Expr *e) {
   const Expr *x = e->arg[0];
   DType from = (DType)x->dtype, to = (DType)e->dtype;
-  char name[64];
-  bool real = dtype_is_float(from);
+  const char *by = cast_function(p, from, to);
   if (to == DT_BOOL) {
     buf_char(p->out, '(');
     argument(p, x, false, false);
     buf_str(p->out, " != 0)");
-  } else if (dtype_is_half(to)) {
-    snprintf(name, sizeof name, "ein_%sround_%s", from == DT_F64 ? "f64_" : real ? "" : "i64_", dtype_name(to));
-    convert_call(p, name, x);
-  } else if (real && !dtype_is_float(to)) {
-    snprintf(name, sizeof name, "ein_%s_to_%s", from == DT_F64 ? "f64" : "f32", dtype_name(to));
-    convert_call(p, name, x);
+  } else if (by) {
+    convert_call(p, by, x);
   } else if (to == DT_F32 && dtype_is_half(from)) {
     argument(p, x, false, false);
   } else {
@@ -672,16 +675,19 @@ static const char *checked_name(Op op) {
   }
 }
 
+static void checked_cast(CPrinter *p, Buf *out, const Expr *e) {
+  DType to = (DType)e->dtype;
+  const char *by = cast_function(p, (DType)e->arg[0]->dtype, to);
+  if (to == DT_BOOL) buf_char(out, '(');
+  else if (by) buf_printf(out, "%s(", by);
+  else buf_printf(out, "((%s)", c_value_type(to));
+  c_checked(p, out, e->arg[0]);
+  buf_str(out, to == DT_BOOL ? " != 0)" : ")");
+}
+
 /* Expressions that a program's check may have beyond sizes: comparisons, logic, and other operations over dims. */
 static void checked_template(CPrinter *p, Buf *out, const Expr *e) {
-  if (e->op == OP_CAST) {
-    bool whole = dtype_is_float((DType)e->arg[0]->dtype) && !dtype_is_float((DType)e->dtype) && e->dtype != DT_BOOL;
-    if (whole) buf_printf(out, "ein_f64_to_%s(", dtype_name((DType)e->dtype));
-    else buf_printf(out, "((%s)", c_value_type((DType)e->dtype));
-    c_checked(p, out, e->arg[0]);
-    buf_char(out, ')');
-    return;
-  }
+  if (dtype_is_half((DType)e->dtype)) buf_printf(out, "ein_round_%s", dtype_name((DType)e->dtype));
   buf_char(out, '(');
   for (const char *s = op_text(e); *s; s++) {
     if (*s == '$') c_checked(p, out, e->arg[*++s - '0']);
@@ -707,6 +713,7 @@ void c_checked(CPrinter *p, Buf *out, const Expr *e) {
   else if (e->kind == EX_REAL) c_real(out, (DType)e->dtype, e->f);
   else if (e->kind == EX_DIM) buf_printf(out, "dim[%u]", open_dim(p->p->tasks, e->name));
   else if (name) checked_arguments(p, out, e, name);
+  else if (e->op == OP_CAST) checked_cast(p, out, e);
   else checked_template(p, out, e);
 }
 

@@ -96,4 +96,29 @@ want 0 "$EIN" build experts.ein --stop=loop
 shows "all of it for one row, then for the next"
 shows "relu.x: strips of 1024 f"
 want 0 "$EIN" verify experts.ein -D N=37 -D D=20 -D E=5 -D F=70 --flags="-O1 -march=native"
+
+# What is asserted of sizes holds in a program if it does here: a bool is true or false, and halves are rounded, by casts and by sums.
+cat >asserted.ein <<'EIN'
+dim N, M
+input X[n:N], Z[m:M] : f32
+assert bool(N) == bool(M), "both are some"
+assert bool(N * 4294967296), "of large numbers too"
+assert f16(N) == 2048, "a cast rounds"
+assert bf16(N) + bf16(M) == bf16(2048), "a sum rounds"
+assert f16(f64(N) + 1e-9) == 2050, "once"
+assert i8(f64(N) / 8) == 127, "as much as it holds"
+assert i64(sqrt(f64(M))) == 1, "M"
+output Y[n] = X[n]; output W[m] = Z[m]
+EIN
+sed 's/^assert i8.*/assert f16(N) == f16(M), "they differ"/' asserted.ein >failing.ein
+want 0 "$EIN" run asserted.ein X=iota Z=iota -D N=2049 -D M=3
+want 1 "$EIN" run failing.ein X=iota Z=iota -D N=2049 -D M=3
+for p in asserted failing; do
+  want 0 "$EIN" build $p.ein -o $p --flags=-O0
+done
+want 0 ./asserted X=iota Z=iota -D N=2049 -D M=3
+want 1 ./failing X=iota Z=iota -D N=2049 -D M=3
+says failing.ein:8
+want 1 ./asserted X=iota Z=iota -D N=2049 -D M=4
+says asserted.ein:9
 finish

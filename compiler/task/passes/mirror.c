@@ -10,6 +10,8 @@
  * A reduction is symmetric in two labels, or two groups of labels, if its body stays the same when these change places,
  * up to the order of factors and terms: products, distances. A map after it is made with the copy. Both elements of a
  * pair had the same operations on the same numbers. */
+#include <math.h>
+
 #include "task/inside.h"
 
 enum {
@@ -63,11 +65,14 @@ static const Expr *chain_in_order(Exprs *x, const Expr *e) {
   return made;
 }
 
+static bool is_even(const Expr *e) {
+  return (e->kind == EX_INT && e->i % 2 == 0) || (e->kind == EX_REAL && fmod(e->f, 2) == 0);
+}
+
 static const Expr *op_in_order(void *env, Exprs *x, const Expr *e) {
   (void)env;
   if (is_op(e, OP_ABS)) return expr_op1(x, OP_ABS, difference_in_order(x, e->arg[0]));
-  bool square = is_op(e, OP_POW) && (expr_is_int(e->arg[1], 2) || (e->arg[1]->kind == EX_REAL && e->arg[1]->f == 2));
-  if (square) return expr_op2(x, OP_POW, difference_in_order(x, e->arg[0]), e->arg[1]);
+  if (is_op(e, OP_POW) && is_even(e->arg[1])) return expr_op2(x, OP_POW, difference_in_order(x, e->arg[0]), e->arg[1]);
   unsigned laws = e->kind == EX_OP && e->n == 2 ? op_info[e->op].laws : 0;
   if (laws & LAW_COMMUTATIVE && laws & LAW_ASSOCIATIVE) return chain_in_order(x, e);
   bool turned = laws & LAW_COMMUTATIVE && e->arg[1]->id < e->arg[0]->id;

@@ -104,7 +104,34 @@ static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint3
 
 enum { LANES, OTHER };       /* the sides of a square: the result is contiguous along LANES */
 
-/* A map in squares over the label along which the result is contiguous and the one that crosses it. */
+/* The current tile, or all there is. */
+typedef struct SquaresTile {
+  const Expr *first[2], *from; /* where it begins along each side, and along the group; */
+  const Expr *until[2];      /*   and where it ends along each side; */
+  const Expr *span[2];       /*   if lined, it has the lesser of these numbers of lanes */
+  const Expr *lead;          /* if lined: elements before the result's rows reach a line and the first tile begins; */
+  const Expr *last;          /*   whether it is the last one, which gets those too; */
+  bool whole;                /*   and it has all its lanes */
+  const Expr *when;          /* the condition for streaming its rows; NULL: they are not streamed; */
+  bool kept;                 /*   its squares are kept first: */
+  uint32_t block;            /*   in this place, [2, OTHER, LANES]: one half is streamed while the other is filled */
+} SquaresTile;
+
+/* The tile after it. */
+typedef struct SquaresNext {
+  const Expr **at;           /* the labels around its squares, */
+  const Expr *first[2];      /*   and where it begins */
+} SquaresNext;
+
+/* The current square. */
+typedef struct SquaresNow {
+  const Expr *lo[2], *count[2];
+  const Expr *in[2];         /* where it begins in its tile */
+  const Expr *half;          /* kept: the half of the block that it fills */
+} SquaresNow;
+
+/* A map in squares over the label along which the result is contiguous and the one that crosses it. It is chosen before
+ * loops are made, except for the last three fields. */
 typedef struct Squares {
   Sched *s;
   const StagePlan *p;
@@ -116,25 +143,16 @@ typedef struct Squares {
   const Expr *when;          /* condition for streaming the result: see stream_if */
   int64_t square;            /* elements along each side */
   bool tiled;
-  bool asks;                 /* a condition at run time tells what is large; while it holds, `when` is not NULL */
-  bool lined;                /* tiles begin where lines of the result do; one that has all its lanes streams them: */
-  bool whole;                /*   the current one */
-  bool kept;                 /* squares beside each other are kept, and then streamed by rows of several lines: */
-  uint32_t block;            /*   in this place, [2, OTHER, LANES]: one half is streamed while the other is filled: */
-  const Expr *half;          /*   this one */
+  bool asks;                 /* a condition at run time tells what is large */
+  bool lined;                /* tiles begin where lines of the result do; one that has all its lanes streams them, */
+  bool kept;                 /*   after squares beside each other were kept, by rows of several lines */
   int64_t side[2];           /* of tiles, which are walked one after the other; a square's: there are no tiles */
   uint32_t n, *label;        /* the labels around the squares; */
   uint32_t group;            /*   position of the one along which a tile's whole rows go on: a tile has `many` of its */
   int64_t many;              /*   points; NOWHERE: there is none */
-  const Expr *first[2], *from; /* where the current tile begins, also along the group; */
-  const Expr *until[2];      /*   and where it ends along each side; */
-  const Expr *span[2];       /*   if lined, it has the lesser of these numbers of lanes */
-  const Expr *lead;          /* if lined: elements before the result's rows reach a line and the first tile begins; */
-  const Expr *last;          /*   and whether this tile is the last one, which gets those too */
-  const Expr *lo[2], *count[2]; /* of the current square; */
-  const Expr *in[2];         /*   and where it begins in its tile */
-  const Expr **next;         /* the labels around the squares for the next tile, */
-  const Expr *ahead[2];      /*   and where it begins */
+  SquaresTile tile;
+  SquaresNext next;
+  SquaresNow now;
 } Squares;
 
 static bool squares_find(Squares *q) {
@@ -280,8 +298,8 @@ static const Expr *row_lead(Squares *q) {
   const TaskStage *st = q->p->stage;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
   q->e->label[q->side_of[LANES]] = ex_int(s, 0);
-  q->e->label[q->side_of[OTHER]] = q->first[OTHER];
-  if (q->group != NOWHERE) q->e->label[q->label[q->group]] = q->from;
+  q->e->label[q->side_of[OTHER]] = q->tile.first[OTHER];
+  if (q->group != NOWHERE) q->e->label[q->label[q->group]] = q->tile.from;
   for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(q->e, st->at[k]);
   uint32_t lead = place_own(s, NULL, "lead", DT_I64, 0, NULL);
   lead_add(s, lead, place_read(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at));
@@ -304,27 +322,28 @@ static void squares_walk(Squares *q, bool threads) {
   else walk_plain(s, w, 0, BIND_SEQ);
   for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = w->index[k];
   for (int k = 0; k < 2; k++)
-    q->lo[order[k]] = q->first[order[k]] = ex_mul(s, w->index[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
-  if (q->group != NOWHERE) q->from = ex_mul(s, w->index[q->group], ex_int(s, q->many));
+    q->now.lo[order[k]] = q->tile.first[order[k]] =
+        ex_mul(s, w->index[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
+  if (q->group != NOWHERE) q->tile.from = ex_mul(s, w->index[q->group], ex_int(s, q->many));
   if (!q->tiled) return;
-  q->next = NEW_ARRAY(s->arena, const Expr *, w->n);
-  walk_next(s, w, NULL, q->next);
+  q->next.at = NEW_ARRAY(s->arena, const Expr *, w->n);
+  walk_next(s, w, NULL, q->next.at);
   for (int k = 0; k < 2; k++)
-    q->ahead[order[k]] = ex_mul(s, q->next[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
+    q->next.first[order[k]] = ex_mul(s, q->next.at[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
   if (!q->lined) return;
-  q->lead = row_lead(q);
-  const Expr *end = ex_add(s, q->first[LANES], ex_int(s, q->side[LANES]));
-  q->last = expr_op2(s->x, OP_LE, p->stage->bound[q->side_of[LANES]], end);
-  q->first[LANES] = named(s, NULL, "from", ex_add(s, q->first[LANES], q->lead));
-  q->ahead[LANES] = named(s, NULL, "ahead", ex_add(s, q->ahead[LANES], q->lead));
+  q->tile.lead = row_lead(q);
+  const Expr *end = ex_add(s, q->tile.first[LANES], ex_int(s, q->side[LANES]));
+  q->tile.last = expr_op2(s->x, OP_LE, p->stage->bound[q->side_of[LANES]], end);
+  q->tile.first[LANES] = named(s, NULL, "from", ex_add(s, q->tile.first[LANES], q->tile.lead));
+  q->next.first[LANES] = named(s, NULL, "ahead", ex_add(s, q->next.first[LANES], q->tile.lead));
 }
 
 /* Loops along the group inside a tile. */
 static void squares_group(Squares *q) {
   Sched *s = q->s;
   uint32_t label = q->label[q->group], v = var_new(s, q->p->stage->label[label], "i");
-  const Expr *end = ex_min(s, q->p->stage->bound[label], ex_add(s, q->from, ex_int(s, q->many)));
-  into(s, &for_add(s, v, q->from, end, 1, BIND_SEQ)->body);
+  const Expr *end = ex_min(s, q->p->stage->bound[label], ex_add(s, q->tile.from, ex_int(s, q->many)));
+  into(s, &for_add(s, v, q->tile.from, end, 1, BIND_SEQ)->body);
   q->e->label[label] = var_read(s, v);
 }
 
@@ -332,12 +351,12 @@ static void squares_group(Squares *q) {
 static void squares_side(Squares *q, int side) {
   Sched *s = q->s;
   uint32_t v = var_new(s, q->p->stage->label[q->side_of[side]], "i");
-  bool lined = q->lined && side == LANES && !q->whole; /* the number of lanes is the lesser of two */
-  const Expr *points = lined ? ex_min(s, q->span[0], q->span[1]) : NULL;
-  into(s, &for_add(s, v, lined ? ex_int(s, 0) : q->first[side], lined ? points : q->until[side], q->square, BIND_SEQ)
-              ->body);
-  q->in[side] = lined ? var_read(s, v) : ex_sub(s, var_read(s, v), q->first[side]);
-  q->lo[side] = lined ? ex_add(s, q->first[side], var_read(s, v)) : var_read(s, v);
+  bool lined = q->lined && side == LANES && !q->tile.whole; /* the number of lanes is the lesser of two */
+  const Expr *from = lined ? ex_int(s, 0) : q->tile.first[side],
+             *to = lined ? ex_min(s, q->tile.span[0], q->tile.span[1]) : q->tile.until[side];
+  into(s, &for_add(s, v, from, to, q->square, BIND_SEQ)->body);
+  q->now.in[side] = lined ? var_read(s, v) : ex_sub(s, var_read(s, v), q->tile.first[side]);
+  q->now.lo[side] = lined ? ex_add(s, q->tile.first[side], var_read(s, v)) : var_read(s, v);
 }
 
 /* A point of the next tile, clamped to the last one. */
@@ -349,7 +368,7 @@ static const Expr *ahead_at(Squares *q, uint32_t label, const Expr *from, const 
 }
 
 static const Expr *ahead_side(Squares *q, int side, const Expr *in) {
-  const Expr *at = ahead_at(q, q->side_of[side], q->ahead[side], in, q->side[side]);
+  const Expr *at = ahead_at(q, q->side_of[side], q->next.first[side], in, q->side[side]);
   if (!q->lined || side == OTHER) return at;
   return ex_min(q->s, at, ex_sub(q->s, q->p->stage->bound[q->side_of[side]], ex_int(q->s, 1)));
 }
@@ -369,7 +388,7 @@ static void tile_fetch(Squares *q, const Expr *read, int rows, const Expr *numbe
   if (all % share) row = ex_min(s, row, ex_int(s, all - 1));
   if (q->group != NOWHERE) {
     uint32_t label = q->label[q->group];
-    const Expr *from = ex_mul(s, q->next[q->group], many);
+    const Expr *from = ex_mul(s, q->next.at[q->group], many);
     q->e->label[label] = ahead_at(q, label, from, expr_op2(s->x, OP_MOD, row, many), q->many);
     row = expr_op2(s->x, OP_IDIV, row, many);
   }
@@ -386,10 +405,10 @@ static void tile_fetch(Squares *q, const Expr *read, int rows, const Expr *numbe
 /* The number of the square in its tile. */
 static const Expr *square_number(Squares *q) {
   Sched *s = q->s;
-  const Expr *n = q->group == NOWHERE ? ex_int(s, 0) : ex_sub(s, q->e->label[q->label[q->group]], q->from);
+  const Expr *n = q->group == NOWHERE ? ex_int(s, 0) : ex_sub(s, q->e->label[q->label[q->group]], q->tile.from);
   const int order[2] = {OTHER, LANES};
   for (int k = 0; k < 2; k++) {
-    const Expr *in = expr_op2(s->x, OP_IDIV, q->in[order[k]], ex_int(s, q->square));
+    const Expr *in = expr_op2(s->x, OP_IDIV, q->now.in[order[k]], ex_int(s, q->square));
     n = ex_add(s, ex_mul(s, n, ex_int(s, q->side[order[k]] / q->square)), in);
   }
   return named(s, NULL, "number", n);
@@ -401,9 +420,9 @@ static void squares_fetch(Squares *q) {
   const EinSum *sum = p->stage->sum;
   const Expr **read = body_reads(s, sum), *number = square_number(q);
   const Expr **was = arena_copy(s->arena, q->e->label, p->n_label * sizeof *was);
-  for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = q->next[k];
+  for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = q->next.at[k];
   for (uint32_t a = 0; a < sum->n_slot; a++) {
-    bool large = (q->when && q->asks) || plan_bytes(s, p, a) >= tiled_least(s);
+    bool large = (q->tile.when && q->asks) || plan_bytes(s, p, a) >= tiled_least(s);
     if (!read[a] || p->stage->slot[a].kept || !large) continue;
     for (int rows = 0; rows < 2; rows++)
       if (plan_move(p, a, q->side_of[rows]) == MOVE_FAR && plan_move(p, a, q->side_of[!rows]) == MOVE_UNIT)
@@ -417,7 +436,7 @@ static void squares_fetch(Squares *q) {
 /* The half of the block for the squares that begin at `lo` along OTHER. */
 static const Expr *block_half(Squares *q, const Expr *lo) {
   Exprs *x = q->s->x;
-  const Expr *number = expr_op2(x, OP_IDIV, ex_sub(q->s, lo, q->first[OTHER]), ex_int(q->s, q->square));
+  const Expr *number = expr_op2(x, OP_IDIV, ex_sub(q->s, lo, q->tile.first[OTHER]), ex_int(q->s, q->square));
   return named(q->s, NULL, "half", expr_op2(x, OP_MOD, number, ex_int(q->s, 2)));
 }
 
@@ -427,15 +446,15 @@ static void square_values(Squares *q, const Expr *row, uint32_t line) {
   const TaskStage *st = q->p->stage;
   const Expr *at[2] = {row, NULL}, *packed[TURNED_MOST];
   LoopBody *was = s->body;
-  at[1] = side_loop(s, st, q->e, q->side_of[LANES], q->lo[LANES], q->count[LANES], BIND_VECTOR);
+  at[1] = side_loop(s, st, q->e, q->side_of[LANES], q->now.lo[LANES], q->now.count[LANES], BIND_VECTOR);
   for (uint32_t k = 0; k < q->t.n; k++) packed[k] = place_read(s, q->t.place[k], 2, at);
   q->e->packed = packed;
   const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(q->e, q->body)));
   q->e->packed = NULL;
-  if (q->kept) {
-    const Expr *lane = ex_add(s, q->in[LANES], at[1]),
-               *kept[3] = {q->half, row, lane};
-    store_add(s, q->block, 3, kept, value);
+  if (q->tile.kept) {
+    const Expr *lane = ex_add(s, q->now.in[LANES], at[1]),
+               *kept[3] = {q->now.half, row, lane};
+    store_add(s, q->tile.block, 3, kept, value);
   } else if (line == NOWHERE) result_store(s, st, q->e, value);
   else store_add(s, line, 1, &at[1], value);
   into(s, was);
@@ -444,8 +463,8 @@ static void square_values(Squares *q, const Expr *row, uint32_t line) {
 /* Before a tile's squares. */
 static void block_new(Squares *q) {
   const Expr *dim[3] = {ex_int(q->s, 2), ex_int(q->s, q->square), ex_int(q->s, q->side[LANES])};
-  q->block = place_own(q->s, NULL, "block", q->p->stage->sum->dtype, 3, dim);
-  var_add(q->s, q->block, NULL);
+  q->tile.block = place_own(q->s, NULL, "block", q->p->stage->sum->dtype, 3, dim);
+  var_add(q->s, q->tile.block, NULL);
 }
 
 /* Streams `count` rows of a half, from the row `from` on. Its squares begin at `lo` along OTHER. */
@@ -455,8 +474,8 @@ static void block_stream(
   const TaskStage *st = q->p->stage;
   const Expr *r = side_loop(s, st, q->e, q->side_of[OTHER], ex_add(s, lo, from), count, bind);
   const Expr *at[3] = {half, ex_add(s, from, r), ex_int(s, 0)};
-  q->e->label[q->side_of[LANES]] = q->first[LANES];
-  stream_from(s, st, q->e, place_read(s, q->block, 3, at), ex_int(s, q->side[LANES]), 1);
+  q->e->label[q->side_of[LANES]] = q->tile.first[LANES];
+  stream_from(s, st, q->e, place_read(s, q->tile.block, 3, at), ex_int(s, q->side[LANES]), 1);
 }
 
 /* After a square: streams its share of the rows of the squares before it along OTHER. A processor goes on reading
@@ -466,12 +485,12 @@ static void block_share(Squares *q) {
   int64_t beside = q->side[LANES] / q->square, most = (q->square + beside - 1) / beside;
   bool alike = q->square % beside == 0;
   const Expr *square = ex_int(s, q->square), *share = ex_int(s, most),
-             *number = expr_op2(s->x, OP_IDIV, q->in[LANES], square);
+             *number = expr_op2(s->x, OP_IDIV, q->now.in[LANES], square);
   LoopBody *was = s->body;
-  into(s, &if_add(s, expr_op2(s->x, OP_LT, q->first[OTHER], q->lo[OTHER]))->body);
+  into(s, &if_add(s, expr_op2(s->x, OP_LT, q->tile.first[OTHER], q->now.lo[OTHER]))->body);
   const Expr *from = named(s, NULL, "row", ex_mul(s, number, share));
   if (!alike) share = ex_min(s, share, ex_sub(s, square, from));
-  block_stream(q, ex_sub(s, ex_int(s, 1), q->half), ex_sub(s, q->lo[OTHER], square), from, share,
+  block_stream(q, ex_sub(s, ex_int(s, 1), q->now.half), ex_sub(s, q->now.lo[OTHER], square), from, share,
       alike ? BIND_UNROLL : BIND_SEQ);
   into(s, was);
 }
@@ -479,10 +498,10 @@ static void block_share(Squares *q) {
 /* After a tile: streams the squares that were filled last. */
 static void block_last(Squares *q) {
   Sched *s = q->s;
-  const Expr *square = ex_int(s, q->square), *points = ex_sub(s, q->until[OTHER], q->first[OTHER]),
+  const Expr *square = ex_int(s, q->square), *points = ex_sub(s, q->tile.until[OTHER], q->tile.first[OTHER]),
              *before = ex_mul(s, ex_sub(s, ex_div_up(s, points, square), ex_int(s, 1)), square),
-             *lo = named(s, NULL, "last", ex_add(s, q->first[OTHER], before));
-  block_stream(q, block_half(q, lo), lo, ex_int(s, 0), ex_sub(s, q->until[OTHER], lo), BIND_SEQ);
+             *lo = named(s, NULL, "last", ex_add(s, q->tile.first[OTHER], before));
+  block_stream(q, block_half(q, lo), lo, ex_int(s, 0), ex_sub(s, q->tile.until[OTHER], lo), BIND_SEQ);
 }
 
 /* Streams a row from the square if nothing is computed; else through an array. */
@@ -498,28 +517,29 @@ static void square_stream(Squares *q, const Expr *row) {
     square_values(q, row, line);
     from = place_read(s, line, 1, &at[1]);
   }
-  q->e->label[q->side_of[LANES]] = q->lo[LANES];
-  stream_from(s, q->p->stage, q->e, from, q->count[LANES], 1);
+  q->e->label[q->side_of[LANES]] = q->now.lo[LANES];
+  stream_from(s, q->p->stage, q->e, from, q->now.count[LANES], 1);
 }
 
 /* Computes the current square, of `count` points along each side. */
 static void square_do(Squares *q) {
   Sched *s = q->s;
   const TaskStage *st = q->p->stage;
+  SquaresNow *now = &q->now;
   LoopBody *was = s->body;
   if (q->tiled) squares_fetch(q);
-  if (q->kept) q->half = block_half(q, q->lo[OTHER]);
-  turned_fetch(s, st, q->e, &q->t, q->side_of[LANES], q->side_of[OTHER], q->lo, q->count, q->square);
-  const Expr *row = side_loop(s, st, q->e, q->side_of[OTHER], q->lo[OTHER], q->count[OTHER], rows_bind(q->count));
+  if (q->tile.kept) now->half = block_half(q, now->lo[OTHER]);
+  turned_fetch(s, st, q->e, &q->t, q->side_of[LANES], q->side_of[OTHER], now->lo, now->count, q->square);
+  const Expr *row = side_loop(s, st, q->e, q->side_of[OTHER], now->lo[OTHER], now->count[OTHER], rows_bind(now->count));
   LoopBody *plain = s->body;
-  if (q->when && !q->kept) {
-    into(s, stream_when(s, q->when, &plain));
+  if (q->tile.when && !q->tile.kept) {
+    into(s, stream_when(s, q->tile.when, &plain));
     square_stream(q, row);
     if (plain) into(s, plain);
   }
   if (plain) square_values(q, row, NOWHERE);
   into(s, was);
-  if (q->kept) block_share(q);
+  if (q->tile.kept) block_share(q);
 }
 
 /* ---- squares that are cut off ------------------------------------------------------------------------- */
@@ -529,22 +549,22 @@ static const Expr *side_fits(Squares *q, int side) {
   Sched *s = q->s;
   const Expr *size = q->p->stage->bound[q->side_of[side]];
   bool lined = q->lined && side == LANES;
-  if (lined ? q->whole : size->kind == EX_INT && (size->i % q->square == 0 || size->i < q->square)) return NULL;
-  return expr_op2(s->x, OP_LE, ex_add(s, q->lo[side], ex_int(s, q->square)), q->until[side]);
+  if (lined ? q->tile.whole : size->kind == EX_INT && (size->i % q->square == 0 || size->i < q->square)) return NULL;
+  return expr_op2(s->x, OP_LE, ex_add(s, q->now.lo[side], ex_int(s, q->square)), q->tile.until[side]);
 }
 
 static void side_all(Squares *q, int side) {
   const Expr *size = q->p->stage->bound[q->side_of[side]];
-  q->count[side] = size->kind == EX_INT && size->i < q->square ? size : ex_int(q->s, q->square);
+  q->now.count[side] = size->kind == EX_INT && size->i < q->square ? size : ex_int(q->s, q->square);
 }
 
 /* The current square's points along a side that may be cut off. */
 static void side_left(Squares *q, int side) {
   Sched *s = q->s;
-  const Expr *left = ex_sub(s, q->until[side], q->lo[side]);
+  const Expr *left = ex_sub(s, q->tile.until[side], q->now.lo[side]);
   if (q->lined && side == LANES)
-    left = ex_min(s, ex_sub(s, q->span[0], q->in[side]), ex_sub(s, q->span[1], q->in[side]));
-  q->count[side] = named(s, NULL, "n", ex_min(s, ex_int(s, q->square), left));
+    left = ex_min(s, ex_sub(s, q->tile.span[0], q->now.in[side]), ex_sub(s, q->tile.span[1], q->now.in[side]));
+  q->now.count[side] = named(s, NULL, "n", ex_min(s, ex_int(s, q->square), left));
 }
 
 /* Each side that may be cut off is tested alone, and the code for what is left knows how much that is. */
@@ -566,7 +586,7 @@ static void square_sides(Squares *q, const Expr *const *fits, int k) {
   side_all(q, side);
   square_sides(q, fits, k + 1);
   into(s, &both->other);
-  q->count[side] = ex_int(s, q->p->stage->bound[q->side_of[side]]->i % q->square);
+  q->now.count[side] = ex_int(s, q->p->stage->bound[q->side_of[side]]->i % q->square);
   square_sides(q, fits, k + 1);
   into(s, was);
 }
@@ -600,7 +620,7 @@ static void squares_do(Squares *q) {
   for (int side = OTHER; q->tiled && side >= LANES; side--) squares_side(q, side);
   const int order[2] = {q->out, !q->out};
   for (int k = 0; k < 2; k++)
-    q->lo[order[k]] = named(s, q->p->stage->label[q->side_of[order[k]]], "i", q->lo[order[k]]);
+    q->now.lo[order[k]] = named(s, q->p->stage->label[q->side_of[order[k]]], "i", q->now.lo[order[k]]);
   square_cut(q);
 }
 
@@ -608,26 +628,27 @@ static void squares_do(Squares *q) {
  * before the first. */
 static void squares_lined(Squares *q) {
   Sched *s = q->s;
+  SquaresTile *tile = &q->tile;
   const Expr *size = q->p->stage->bound[q->side_of[LANES]],
-             *end = ex_add(s, q->first[LANES], ex_int(s, q->side[LANES]));
+             *end = ex_add(s, tile->first[LANES], ex_int(s, q->side[LANES]));
   LoopStmt *both = if_add(s, expr_op2(s->x, OP_AND, q->when, expr_op2(s->x, OP_LE, end, size)));
   into(s, &both->body);
-  q->whole = true, q->until[LANES] = end, q->when = expr_bool(s->x, true);
-  q->span[0] = q->span[1] = ex_int(s, q->side[LANES]);
-  if (q->kept) block_new(q);
+  tile->whole = true, tile->until[LANES] = end, tile->when = expr_bool(s->x, true);
+  tile->span[0] = tile->span[1] = ex_int(s, q->side[LANES]);
+  if (tile->kept) block_new(q);
   squares_do(q);
-  if (q->kept) {
+  if (tile->kept) {
     into(s, &both->body);
     block_last(q);
   }
   into(s, &both->other);
-  q->whole = q->kept = false, q->when = NULL;
-  q->until[LANES] = ex_min(s, size, end), q->span[1] = ex_sub(s, size, q->first[LANES]);
+  tile->whole = tile->kept = false, tile->when = NULL;
+  tile->until[LANES] = ex_min(s, size, end), tile->span[1] = ex_sub(s, size, tile->first[LANES]);
   squares_do(q);
   into(s, &both->other);
-  into(s, &if_add(s, q->last)->body);
-  q->first[LANES] = ex_int(s, 0), q->until[LANES] = ex_min(s, size, q->lead);
-  q->span[0] = q->lead, q->span[1] = size;
+  into(s, &if_add(s, tile->last)->body);
+  tile->first[LANES] = ex_int(s, 0), tile->until[LANES] = ex_min(s, size, tile->lead);
+  tile->span[0] = tile->lead, tile->span[1] = size;
   squares_do(q);
 }
 
@@ -640,9 +661,10 @@ bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
       q.kept ? " by rows of these" : "");
   squares_walk(&q, threads);
   if (q.group != NOWHERE) squares_group(&q);
+  q.tile.when = q.when, q.tile.kept = q.kept;
   for (int k = 0; k < 2; k++) {
-    q.until[k] = p->stage->bound[q.side_of[k]];
-    if (q.tiled) q.until[k] = ex_min(s, q.until[k], ex_add(s, q.first[k], ex_int(s, q.side[k])));
+    q.tile.until[k] = p->stage->bound[q.side_of[k]];
+    if (q.tiled) q.tile.until[k] = ex_min(s, q.tile.until[k], ex_add(s, q.tile.first[k], ex_int(s, q.side[k])));
   }
   if (q.lined) squares_lined(&q);
   else squares_do(&q);

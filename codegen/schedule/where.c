@@ -177,7 +177,7 @@ static bool less_data(Narrow *n, const Expr *a, const Expr *b, bool strict) {
  * difference is non-negative on one half of it, which intersects the label's indices in a range. */
 typedef struct Apart {
   const Expr *label, *data;  /* the operands of a difference: one moves with the label, the other is data */
-  bool turned;               /* data - label; else label - data */
+  bool falls;                /* data - label; else label - data */
   const Expr *number;        /* what the difference is compared with, */
   bool less;                 /*   whether it is less; else at least as much */
 } Apart;
@@ -185,8 +185,8 @@ typedef struct Apart {
 static bool apart_sides(const Narrow *n, const Expr *difference, const Expr *number, Apart *a) {
   if (difference->kind != EX_OP || difference->op != OP_SUB || number->kind != EX_INT || !has_small_numbers(number))
     return false;
-  a->turned = goes_with_label(n, difference->arg[0]) != 1;
-  a->label = difference->arg[a->turned], a->data = difference->arg[!a->turned], a->number = number;
+  a->falls = goes_with_label(n, difference->arg[0]) != 1;
+  a->label = difference->arg[a->falls], a->data = difference->arg[!a->falls], a->number = number;
   return goes_with_label(n, a->label) == 1 && is_ahead(n, a->data);
 }
 
@@ -228,7 +228,7 @@ static bool apart_take(Narrow *n, const Expr *c) {
   const Expr *first = expr_int(x, DT_I64, low ? INT64_MIN : number),
              *last = expr_int(x, DT_I64, low ? number - 1 : INT64_MAX);
   const Expr *data = expr_op2(x, OP_SUB, ex_shared(s, ex_of(n->e, a.data)), beside_label(n, a.label));
-  const Expr *from = a.turned ? expr_op2(x, OP_SUB, data, last) : expr_op2(x, OP_ADD, data, first);
+  const Expr *from = a.falls ? expr_op2(x, OP_SUB, data, last) : expr_op2(x, OP_ADD, data, first);
   half_take(n, bound_let(n, from), low ? -number : number, others);
   return true;
 }

@@ -91,7 +91,7 @@ static int ein_gpu_lead(int64_t rows, int64_t row_step, int64_t width, int64_t s
 
 /* One call, for all pairs along the last loop before the rows. A row-major matrix is its transpose
  * column-major, so the sides are swapped. */
-static int ein_gpu_gemm(ein_gpu *g, const ein_gpu_matrices *m, const int *lead, const int *turned, char *const *at) {
+static int ein_gpu_gemm(ein_gpu *g, const ein_gpu_matrices *m, const int *lead, const int *across, char *const *at) {
   const int64_t *size = m->size + m->n - 3;
   int wide = m->dtype[1] == EIN_F64, sum = wide ? EIN_BLAS_BY_F64 : EIN_BLAS_BY_F32,
       in = ein_gpu_blas_type(m->dtype[1]), out = ein_gpu_blas_type(m->dtype[0]);
@@ -100,36 +100,36 @@ static int ein_gpu_gemm(ein_gpu *g, const ein_gpu_matrices *m, const int *lead, 
   const void *alpha = wide ? (const void *)&one_64 : &one, *beta = wide ? (const void *)&zero_64 : &zero;
   int rows = (int)size[0], lanes = (int)size[1], deep = (int)size[2], b = m->n - 4;
   if (b < 0 || size[-1] == 1)
-    return g->blas.product(g->handle, turned[2], turned[1], lanes, rows, deep, alpha, at[2], in, lead[2], at[1], in,
+    return g->blas.product(g->handle, across[2], across[1], lanes, rows, deep, alpha, at[2], in, lead[2], at[1], in,
         lead[1], beta, at[0], out, lead[0], sum, EIN_BLAS_ANY_WAY);
-  return g->blas.products(g->handle, turned[2], turned[1], lanes, rows, deep, alpha, at[2], in, lead[2], m->step[2][b],
+  return g->blas.products(g->handle, across[2], across[1], lanes, rows, deep, alpha, at[2], in, lead[2], m->step[2][b],
       at[1], in, lead[1], m->step[1][b], beta, at[0], out, lead[0], m->step[0][b], (int)size[-1], sum,
       EIN_BLAS_ANY_WAY);
 }
 
 /* Finds each matrix's leading dimension, and whether it is transposed. Returns 0 if one of them has none. */
-static int ein_gpu_lie(const ein_gpu_matrices *m, int *lead, int *turned) {
+static int ein_gpu_lie(const ein_gpu_matrices *m, int *lead, int *across) {
   int row = m->n - 3, lane = row + 1, deep = row + 2;
   const int64_t *n = m->size, *c = m->step[0], *a = m->step[1], *b = m->step[2];
   lead[0] = ein_gpu_lead(n[row], c[row], n[lane], c[lane]);
   lead[1] = ein_gpu_lead(n[row], a[row], n[deep], a[deep]);
-  turned[1] = !lead[1];
-  if (turned[1]) lead[1] = ein_gpu_lead(n[deep], a[deep], n[row], a[row]);
+  across[1] = !lead[1];
+  if (across[1]) lead[1] = ein_gpu_lead(n[deep], a[deep], n[row], a[row]);
   lead[2] = ein_gpu_lead(n[deep], b[deep], n[lane], b[lane]);
-  turned[2] = !lead[2];
-  if (turned[2]) lead[2] = ein_gpu_lead(n[lane], b[lane], n[deep], b[deep]);
+  across[2] = !lead[2];
+  if (across[2]) lead[2] = ein_gpu_lead(n[lane], b[lane], n[deep], b[deep]);
   return lead[0] && lead[1] && lead[2];
 }
 
 /* One call for each pair along the other loops. Returns cuBLAS's status. */
 static int ein_gpu_pairs(ein_gpu *g, const ein_gpu_matrices *m) {
-  int lead[3], turned[3], e = 0, outer = m->n > 4 ? m->n - 4 : 0;
+  int lead[3], across[3], e = 0, outer = m->n > 4 ? m->n - 4 : 0;
   int64_t index[EIN_MAX_AXES] = {0}, calls = 1;
   char *at[3] = {m->at[0], m->at[1], m->at[2]};
-  if (!ein_gpu_lie(m, lead, turned)) return EIN_BLAS_NOT_SO;
+  if (!ein_gpu_lie(m, lead, across)) return EIN_BLAS_NOT_SO;
   for (int k = 0; k < outer; k++) calls *= m->size[k];
   for (; calls > 0 && !e; calls--) {
-    e = ein_gpu_gemm(g, m, lead, turned, at);
+    e = ein_gpu_gemm(g, m, lead, across, at);
     for (int k = outer - 1; k >= 0; k--) { /* advance to the next pair */
       int more = ++index[k] < m->size[k];
       for (int i = 0; i < 3; i++) at[i] += m->bytes[i] * m->step[i][k] * (more ? 1 : 1 - m->size[k]);
@@ -183,11 +183,11 @@ static uint64_t ein_gpu_product_key(const uint64_t *w, size_t n) {
  * if it was requested, computed, or has failed. The first time it is computed at once, because only then does
  * cuBLAS report whether it supports it. */
 static int ein_gpu_multiply(ein_ctx *ctx, ein_gpu *g, const ein_gpu_matrices *m) {
-  int lead[3], turned[3], e;
+  int lead[3], across[3], e;
   uint64_t word[EIN_PRODUCT_HEAD + 4 * EIN_MAX_AXES], key, *known;
   size_t words = ein_gpu_product_words(m);
   if (!g->handle || (g->old && m->dtype[1] == EIN_BF16) || (g->tf32 && m->dtype[1] == EIN_F32) ||
-      !ein_gpu_lie(m, lead, turned))
+      !ein_gpu_lie(m, lead, across))
     return 0;
   if (m->n > EIN_MAX_AXES) return 0;
   for (int k = 0; k < m->n; k++)

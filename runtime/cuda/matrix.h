@@ -21,11 +21,11 @@ static __device__ __forceinline__ unsigned ein_lane() {
   return lane;
 }
 
-/* Loads four 8 by 8 matrices of halves; each thread passes the start of a row. TURNED: transposed. */
-template <bool TURNED> static __device__ __forceinline__ void ein_matrix_load(unsigned (&to)[4], const uint16_t *row) {
+/* Loads four 8 by 8 matrices of halves; each thread passes the start of a row. ACROSS: transposed. */
+template <bool ACROSS> static __device__ __forceinline__ void ein_matrix_load(unsigned (&to)[4], const uint16_t *row) {
 #if __CUDA_ARCH__ >= 800
   unsigned at = (unsigned)__cvta_generic_to_shared(row);
-  if (TURNED)
+  if (ACROSS)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(at)

@@ -281,9 +281,9 @@ static void cells_end(Bins *c, const Expr *part, const Expr *other, const Expr *
   LoopBody *around = s->body;
   uint32_t k = var_new(s, NULL, "k");
   into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, n->threads), 1, BIND_SEQ)->body);
-  /* turned: each thread in another bank. */
-  const Expr *turned = expr_op2(s->x, OP_MOD, ex_add(s, var_read(s, k), c->at.thread), ex_int(s, n->threads));
-  const Expr *cell = cell_at(c, var_read(s, v), n->threads > 1 ? turned : ex_int(s, 0)),
+  /* rotated: each thread in another bank. */
+  const Expr *rotated = expr_op2(s->x, OP_MOD, ex_add(s, var_read(s, k), c->at.thread), ex_int(s, n->threads));
+  const Expr *cell = cell_at(c, var_read(s, v), n->threads > 1 ? rotated : ex_int(s, 0)),
              *x = let_read(s, "v", place_read(s, c->place.cells, 1, &cell));
   acc_take(s, sum_of(c), acc, x);
   into(s, around);

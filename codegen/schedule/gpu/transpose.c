@@ -34,22 +34,22 @@ static bool lies_along(const Transpose *t, const StagePlan *p, uint32_t slot, ui
 
 /* Finds the reads that are contiguous along another label, which the first of them determines; false: there are none,
  * or they do not fit. */
-static bool turned_found(Transpose *t) {
+static bool transposed_found(Transpose *t) {
   Sched *s = t->w.s;
   const Launch *l = t->w.l;
-  t->w.turned = NEW_ARRAY(s->arena, uint32_t *, l->to - l->from);
+  t->w.transposed = NEW_ARRAY(s->arena, uint32_t *, l->to - l->from);
   t->other = NOWHERE;
   t->w.each = 1;
   for (uint32_t i = l->from; i < l->to; i++) {
     const TaskStage *st = &s->task->stages.at[i];
     StagePlan p = stage_plan(s, st);
-    uint32_t *turned = t->w.turned[i - l->from] = NEW_ARRAY(s->arena, uint32_t, st->sum->n_slot + 1);
+    uint32_t *transposed = t->w.transposed[i - l->from] = NEW_ARRAY(s->arena, uint32_t, st->sum->n_slot + 1);
     for (uint32_t k = 0; k < st->sum->n_slot; k++) {
-      turned[k] = NOWHERE;
+      transposed[k] = NOWHERE;
       if (!wide_read(&t->w, i, k) || wide_own(&t->w, st->slot[k]) || !wide_slot(&t->w, i, k)) continue;
       for (uint32_t other = 0; other < st->sum->n_out && t->other == NOWHERE; other++)
         if (lies_along(t, &p, k, other)) t->other = other;
-      if (t->other != NOWHERE && lies_along(t, &p, k, t->other)) turned[k] = 0;
+      if (t->other != NOWHERE && lies_along(t, &p, k, t->other)) transposed[k] = 0;
     }
   }
   return t->other != NOWHERE;
@@ -61,7 +61,7 @@ static int64_t shared_bytes(const Transpose *t, int64_t side) {
   for (uint32_t i = l->from; i < l->to; i++) {
     const TaskStage *st = &t->w.s->task->stages.at[i];
     for (uint32_t k = 0; k < st->sum->n_slot; k++) {
-      if (t->w.turned[i - l->from][k] == NOWHERE) continue;
+      if (t->w.transposed[i - l->from][k] == NOWHERE) continue;
       DType d = wide_dtype(t->w.s, st->slot[k]);
       bytes += side * (side + 1) * (dtype_is_float(d) && dtype_size(d) < 4 ? 4 : dtype_size(d));
     }
@@ -131,7 +131,7 @@ static int64_t group_of(const Transpose *t, uint32_t stage, uint32_t slot) {
 static void square_fill(Transpose *t, uint32_t stage, uint32_t slot) {
   Sched *s = t->w.s;
   const TaskStage *st = &s->task->stages.at[stage];
-  uint32_t shared = t->w.turned[stage - t->w.l->from][slot];
+  uint32_t shared = t->w.transposed[stage - t->w.l->from][slot];
   int64_t each = group_of(t, stage, slot);
   LoopBody *was = s->body;
   Spot p = spot_open(t, each);
@@ -148,17 +148,17 @@ static void square_fill(Transpose *t, uint32_t stage, uint32_t slot) {
   into(s, was);
 }
 
-/* Calls `f` for each turned read. */
-static void each_turned(Transpose *t, void (*f)(Transpose *t, uint32_t stage, uint32_t slot)) {
+/* Calls `f` for each transposed read. */
+static void each_transposed(Transpose *t, void (*f)(Transpose *t, uint32_t stage, uint32_t slot)) {
   const Launch *l = t->w.l;
   for (uint32_t i = l->from; i < l->to; i++)
     for (uint32_t k = 0; k < t->w.s->task->stages.at[i].sum->n_slot; k++)
-      if (t->w.turned[i - l->from][k] != NOWHERE) f(t, i, k);
+      if (t->w.transposed[i - l->from][k] != NOWHERE) f(t, i, k);
 }
 
 static void square_new(Transpose *t, uint32_t stage, uint32_t slot) {
   DType d = wide_dtype(t->w.s, t->w.s->task->stages.at[stage].slot[slot]);
-  t->w.turned[stage - t->w.l->from][slot] = place_block(t->w.s, "turned", d, t->side * (t->side + 1));
+  t->w.transposed[stage - t->w.l->from][slot] = place_block(t->w.s, "transposed", d, t->side * (t->side + 1));
 }
 
 /* Opens a block for each square, those along the result next to each other. */
@@ -176,7 +176,7 @@ static void square_open(Transpose *t) {
       label[w->n] = p->order[k], walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
   for (uint32_t k = 0; k < 2; k++) walk_add(s, w, st->label[last[k]], ex_div_up(s, st->bound[last[k]], side));
   into(s, &for_add(s, block, ex_int(s, 0), walk_points(s, w), 1, BIND_GRID)->body);
-  each_turned(t, square_new);
+  each_transposed(t, square_new);
   into(s, &for_add(s, thread, ex_int(s, 0), ex_int(s, THREADS), 1, BIND_BLOCK)->body);
   walk_count(s, w, w->n, var_read(s, block));
   for (uint32_t k = 0; k + 2 < w->n; k++) t->w.l->e->label[label[k]] = w->index[k];
@@ -188,14 +188,14 @@ static void square_open(Transpose *t) {
 bool transpose_launch(Sched *s, Launch *l) {
   Transpose t = {.w = wide_of(s, l)};
   Wide *w = &t.w;
-  if (!wide_is_map(w) || !label_found(&t) || !turned_found(&t) || !side_found(&t) || !wide_fits(w)) return false;
+  if (!wide_is_map(w) || !label_found(&t) || !transposed_found(&t) || !side_found(&t) || !wide_fits(w)) return false;
   for (w->each = most_of(&t, wide_most(w)); w->each > 1 && !wide_fits(w);) w->each /= 2;
   how_add(s, w->plan.stage, "squares of %lld %s by %lld %s through shared memory, %lld neighbour%s a thread",
       (long long)t.side, how_label(w->plan.stage, t.other), (long long)t.side, how_label(w->plan.stage, w->label),
       (long long)w->each, w->each == 1 ? "" : "s");
   square_open(&t);
   LoopBody *was = s->body;
-  each_turned(&t, square_fill);
+  each_transposed(&t, square_fill);
   barrier_add(s);
   Spot p = spot_open(&t, w->each);
   point_open(&t, p.beside, p.along);

@@ -66,8 +66,8 @@ DType wide_dtype(const Sched *s, TaskSlot slot) {
   return slot.kept ? s->task->stages.at[slot.index].sum->dtype : buffer_seen(s, slot.index)->dtype;
 }
 
-static bool is_turned(const Wide *w, uint32_t stage, uint32_t slot) {
-  return w->turned && w->turned[stage - w->l->from][slot] != NOWHERE;
+static bool is_transposed(const Wide *w, uint32_t stage, uint32_t slot) {
+  return w->transposed && w->transposed[stage - w->l->from][slot] != NOWHERE;
 }
 
 static bool may_be_read(Sched *s, const TaskStage *st, const Slots *t, uint32_t k) {
@@ -86,7 +86,7 @@ static bool is_scattered(const Wide *w, const Expr *read) {
 static bool slot_fits(const Wide *w, uint32_t stage, const Slots *t, uint32_t k) {
   const TaskStage *st = &w->s->task->stages.at[stage];
   const Expr *read = t->read[k];
-  if (!read || wide_own(w, st->slot[k]) || is_turned(w, stage, k)) return true;
+  if (!read || wide_own(w, st->slot[k]) || is_transposed(w, stage, k)) return true;
   if (is_stored(w, st->slot[k])) return false;
   if (w->each == 1 || !ex_has_label(read, w->label) || is_scattered(w, read)) return true;
   return lies_wide(w, read->n, read->arg, slot_dims(w->s, st->slot[k])) && may_be_read(w->s, st, t, k);
@@ -126,7 +126,7 @@ static int64_t widest(const Wide *w) {
     int64_t own = st->buffer >= 0 || s->of_stage[i] != NOWHERE ? dtype_size(st->sum->dtype) : 1;
     if (own > bytes) bytes = own;
     for (uint32_t k = 0; k < t.n; k++) {
-      int64_t n = t.read[k] && !wide_own(w, st->slot[k]) && !is_turned(w, i, k) && !is_scattered(w, t.read[k]) &&
+      int64_t n = t.read[k] && !wide_own(w, st->slot[k]) && !is_transposed(w, i, k) && !is_scattered(w, t.read[k]) &&
               ex_has_label(t.read[k], w->label)
           ? dtype_size(wide_dtype(s, st->slot[k]))
           : 1;
@@ -187,9 +187,9 @@ static const Expr *slot_loaded(Wide *w, Env *first, const Slots *t, uint32_t k) 
   Sched *s = w->s;
   uint32_t stage = (uint32_t)(first->stage - s->task->stages.at);
   if (!t->read[k] || wide_own(w, first->stage->slot[k])) return NULL;
-  if (is_turned(w, stage, k)) {
+  if (is_transposed(w, stage, k)) {
     const Expr *at = ex_add(s, w->flat, w->lane);
-    return place_read(s, w->turned[stage - w->l->from][k], 1, &at);
+    return place_read(s, w->transposed[stage - w->l->from][k], 1, &at);
   }
   bool along = w->each > 1 && ex_has_label(t->read[k], w->label);
   if (along && is_scattered(w, t->read[k])) return NULL;

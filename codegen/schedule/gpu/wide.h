@@ -13,7 +13,7 @@ typedef struct Wide {
   int64_t each;              /* how many; 1: a single point */
   const Expr *lane;          /* the current one */
   Map arrays;                /* from a read at the first neighbour to its replacement */
-  uint32_t **turned;         /* by stage of the launch and slot: the shared array with it, or NOWHERE; NULL: there are
+  uint32_t **transposed;     /* by stage of the launch and slot: the shared array with it, or NOWHERE; NULL: there are
                               * none */
   const Expr *flat;          /* the first neighbour's position there; the others follow */
 } Wide;

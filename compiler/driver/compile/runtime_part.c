@@ -34,13 +34,13 @@ static bool takes(const char **at, const char *word) {
 }
 
 static Truth term(const Parts *p, const char **at) {
-  bool turned = takes(at, "!");
+  bool negated = takes(at, "!");
   if (!takes(at, "defined(")) return *at += strcspn(*at, "&|/\n"), OPEN;
   const char *name = *at;
   size_t n = strcspn(name, ")");
   *at += n + 1;
   for (const char *const *m = p->never; *m; m++)
-    if (strlen(*m) == n && strncmp(*m, name, n) == 0) return turned ? YES : NO;
+    if (strlen(*m) == n && strncmp(*m, name, n) == 0) return negated ? YES : NO;
   return OPEN;
 }
 

@@ -18,7 +18,7 @@ static void element_copy(size_t size, const char *from, char *to) {
   }
 }
 
-static void tiles_turn(const Transpose *t, uint32_t a, uint32_t b, const char *src, char *dst) {
+static void tiles_transpose(const Transpose *t, uint32_t a, uint32_t b, const char *src, char *dst) {
   enum { TILE = 32 };
   const int64_t n = t->shape[a], m = a == b ? 1 : t->shape[b];
   for (int64_t i0 = 0; i0 < n; i0 += TILE)
@@ -48,7 +48,7 @@ void block_transpose(const Transpose *t, const void *src, void *dst) {
     int64_t from = 0, to = 0;
     uint32_t k;
     for (k = 0; k < t->n; k++) from += at[k] * t->from[k], to += at[k] * t->to[k];
-    tiles_turn(t, a, b, (const char *)src + (size_t)from * t->size, (char *)dst + (size_t)to * t->size);
+    tiles_transpose(t, a, b, (const char *)src + (size_t)from * t->size, (char *)dst + (size_t)to * t->size);
     for (k = 0; k < t->n; k++) {
       if (k == a || k == b) continue;
       if (++at[k] < t->shape[k]) break;

@@ -34,14 +34,14 @@ static bool agrees(Elab *x, const AstStmt *s, const Extern *e, Str axes, bool in
   for (uint32_t k = 0; k < x->named.len; k++) {
     const NamedExtern *old = &x->named.at[k];
     bool same = extern_same_type(old->is, e) && old->is->from == e->from,
-         turned = same && (old->in_def || in_def) && old->axes != axes;
-    if (old->is->symbol != e->symbol || (same && !turned)) continue;
+         permuted = same && (old->in_def || in_def) && old->axes != axes;
+    if (old->is->symbol != e->symbol || (same && !permuted)) continue;
     Diag *d = diag_add(x->diags, D_E119, s->text_span,
-        turned ? "the C function %s gets an argument here whose dimensions are in another order"
+        permuted ? "the C function %s gets an argument here whose dimensions are in another order"
                : "the C function %s is declared in another way here",
         e->symbol->s);
     diag_at(x->diags, d, old->at, "first so");
-    if (turned)
+    if (permuted)
       diag_hint(x->diags, d, "make a tensor with the other order, and call the def with that: `T[k,j] = X[j,k]`");
     return false;
   }

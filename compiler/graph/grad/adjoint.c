@@ -270,9 +270,9 @@ static Str label_of(const From *f, const EinNode *n, const Expr *index, uint32_t
 
 /* ---- a window's edge ------------------------------------------------------------------------------------- */
 
-typedef struct Edge { Exprs *p; const Turned *t; const Expr *within, *beside; } Edge;
+typedef struct Edge { Exprs *p; const Inverse *t; const Expr *within, *beside; } Edge;
 
-static bool is_inside(const Turned *t, const Expr *e) {
+static bool is_inside(const Inverse *t, const Expr *e) {
   if (e->kind == EX_LABEL && !t->inside[e->i]) return false;
   for (uint32_t k = 0; k < e->n; k++)
     if (!is_inside(t, e->arg[k])) return false;
@@ -326,7 +326,7 @@ static bool are_numbers(uint32_t n, const Expr *const *bound) {
 /* For a product with some factors that exist at the window's edge and beyond, such as a convolution's kernel:
  * chooses the other factors, and reads those unconditionally, as in (G[x-j] ?? 0) * K[j]. So it is an ordinary
  * contraction, without a condition on each point. NULL: it has no such form. */
-static const Expr *product_chosen(From *f, const Turned *t, bool divides, const Expr *value, const Expr **steps) {
+static const Expr *product_chosen(From *f, const Inverse *t, bool divides, const Expr *value, const Expr **steps) {
   Edge e = {.p = pool(f), .t = t};
   factors_part(&e, value);
   const Expr *where = expr_and(e.p, divides ? steps_apart(e.p, t->where, steps) : t->where, t->match);
@@ -397,7 +397,7 @@ static void multiple_out(From *f, EinSum *s, uint32_t labels, const Expr *const 
 
 /* The vertex's conditions on its points that t->where does not imply. */
 static const Expr *where_said(
-    From *f, const Turned *t, uint32_t labels, const Expr *const *bound, const Expr *guard, const Expr *some) {
+    From *f, const Inverse *t, uint32_t labels, const Expr *const *bound, const Expr *guard, const Expr *some) {
   const Expr *said[] = {f->s.domain, f->s.where, guard, some}, *all = NULL;
   Facts facts = {.label = bound, .n_label = labels, .hold = &t->where, .n_hold = t->where != NULL};
   for (uint32_t i = 0; i < COUNT(said); i++) {
@@ -412,7 +412,7 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
   Gradients *all = f->all;
   Exprs *p = pool(f);
   const Expr *const *index = term->read->arg;
-  Turned t = index_turn(all->arena, p, n->rank, index, n->dim, f->labels, f->s.n_out, f->m->bound);
+  Inverse t = index_inverse(all->arena, p, n->rank, index, n->dim, f->labels, f->s.n_out, f->m->bound);
   uint32_t labels = n->rank + t.n_left;
   const Expr **bound = NEW_ARRAY(all->arena, const Expr *, labels + 1);
   Str *label = NEW_ARRAY(all->arena, Str, labels + 1);

@@ -6,7 +6,7 @@
 
 enum { DIGITS = 16 };
 
-typedef struct Turn {
+typedef struct Inversion {
   Arena *a;
   Exprs *p;
   uint32_t n, n_label, n_out;
@@ -14,48 +14,48 @@ typedef struct Turn {
   const Expr **to;           /* label k: itself, numbered n + k, until it is solved */
   bool *known, *inside;
   VEC(const Expr *) where;
-} Turn;
+} Inversion;
 
-static const Expr *own(const Turn *t, uint32_t k) { return expr_label(t->p, t->n + k); }
+static const Expr *own(const Inversion *t, uint32_t k) { return expr_label(t->p, t->n + k); }
 
-static const Expr *put(const Turn *t, const Expr *e, uint32_t k, const Expr *value) {
+static const Expr *put(const Inversion *t, const Expr *e, uint32_t k, const Expr *value) {
   const Expr **to = NEW_ARRAY(t->a, const Expr *, t->n + t->n_label + 1);
   to[t->n + k] = value;
   return expr_relabel(t->p, e, t->n + t->n_label, to);
 }
 
-static void know(Turn *t, uint32_t k, const Expr *value) {
+static void know(Inversion *t, uint32_t k, const Expr *value) {
   for (uint32_t j = 0; j < t->n_label; j++) t->to[j] = j == k ? value : put(t, t->to[j], k, value);
   for (uint32_t i = 0; i < t->where.len; i++) t->where.at[i] = put(t, t->where.at[i], k, value);
   t->known[k] = true;
 }
 
-static void demand(Turn *t, Op op, const Expr *a, const Expr *b) {
+static void demand(Inversion *t, Op op, const Expr *a, const Expr *b) {
   const Expr *c = expr_op2(t->p, op, a, b);
   if (!expr_is_int(c, 1)) vec_push(t->a, t->where, c);
 }
 
-static const Expr *normal(const Turn *t, Op op, const Expr *a, const Expr *b) {
+static const Expr *normal(const Inversion *t, Op op, const Expr *a, const Expr *b) {
   return expr_normal(t->p, expr_op2(t->p, op, a, b));
 }
 
 /* ---- one label ----------------------------------------------------------------------------------------- */
 
 /* e is c * label k + rest, with a constant c other than 0. */
-static int64_t coefficient(const Turn *t, const Expr *e, uint32_t k, const Expr **rest) {
+static int64_t coefficient(const Inversion *t, const Expr *e, uint32_t k, const Expr **rest) {
   *rest = expr_normal(t->p, put(t, e, k, expr_int(t->p, DT_I64, 0)));
   const Expr *c = normal(t, OP_SUB, expr_normal(t->p, put(t, e, k, expr_int(t->p, DT_I64, 1))), *rest);
   if (c->kind != EX_INT || !c->i) return 0;
   return normal(t, OP_ADD, *rest, expr_op2(t->p, OP_MUL, c, own(t, k))) == expr_normal(t->p, e) ? c->i : 0;
 }
 
-static double weight(const Turn *t, uint32_t k) {
+static double weight(const Inversion *t, uint32_t k) {
   double points = t->bound[k]->kind == EX_INT ? (double)t->bound[k]->i : 1e6;
   return k < t->n_out ? points + 0.5 : points;
 }
 
 /* Solves for the label with the largest extent; the others are iterated. */
-static bool turn_linear(Turn *t, const Expr *e, const Expr *x) {
+static bool invert_linear(Inversion *t, const Expr *e, const Expr *x) {
   const Expr *rest = NULL, *r;
   int64_t c = 0, one;
   uint32_t best = 0;
@@ -78,7 +78,7 @@ static bool turn_linear(Turn *t, const Expr *e, const Expr *x) {
 /* ---- digits -------------------------------------------------------------------------------------------- */
 
 /* Lists the unsolved labels, from left to right; false: too many, or one in something that is no sum of products. */
-static bool digits_find(const Turn *t, const Expr *e, uint32_t *digit, uint32_t *n) {
+static bool digits_find(const Inversion *t, const Expr *e, uint32_t *digit, uint32_t *n) {
   if (e->kind == EX_LABEL && e->i >= t->n) {
     if (*n == DIGITS) return false;
     digit[(*n)++] = (uint32_t)e->i - t->n;
@@ -92,7 +92,7 @@ static bool digits_find(const Turn *t, const Expr *e, uint32_t *digit, uint32_t 
 }
 
 /* e is (h * D + d) * F + f and so on, each label below its extent. */
-static bool turn_digits(Turn *t, const Expr *e, const Expr *x, const Expr *dim) {
+static bool invert_digits(Inversion *t, const Expr *e, const Expr *x, const Expr *dim) {
   uint32_t digit[DIGITS], n = 0;
   if (!digits_find(t, e, digit, &n) || n < 2) return false;
   const Expr *all = own(t, digit[0]), *count = t->bound[digit[0]];
@@ -116,7 +116,7 @@ static bool turn_digits(Turn *t, const Expr *e, const Expr *x, const Expr *dim) 
 
 /* ---- everything together -------------------------------------------------------------------------------- */
 
-static void turn_labels(Turn *t, const Expr *const *index, const Expr *const *dim) {
+static void invert_labels(Inversion *t, const Expr *const *index, const Expr *const *dim) {
   for (uint32_t d = 0; d < t->n; d++) {
     uint32_t k = (uint32_t)index[d]->i;
     if (index[d]->kind != EX_LABEL || t->known[k]) continue;
@@ -126,24 +126,25 @@ static void turn_labels(Turn *t, const Expr *const *index, const Expr *const *di
   }
 }
 
-static void turn_rest(Turn *t, const Expr *const *index, const Expr *const *dim) {
+static void invert_rest(Inversion *t, const Expr *const *index, const Expr *const *dim) {
   for (uint32_t d = 0; d < t->n; d++) {
     const Expr *x = expr_label(t->p, d), *e = expr_relabel(t->p, index[d], t->n_label, t->to);
-    if (e == x || turn_digits(t, e, x, dim[d])) continue;
+    if (e == x || invert_digits(t, e, x, dim[d])) continue;
     const Expr *plain = expr_normal(t->p, e);
-    if (!turn_linear(t, plain, x)) demand(t, OP_EQ, plain, x);
+    if (!invert_linear(t, plain, x)) demand(t, OP_EQ, plain, x);
   }
 }
 
-Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label,
-    uint32_t n_out, const Expr *const *bound) {
-  Turn t = {.a = a, .p = p, .n = n, .n_label = n_label, .n_out = n_out, .bound = bound,
+Inverse index_inverse(
+    Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label, uint32_t n_out,
+    const Expr *const *bound) {
+  Inversion t = {.a = a, .p = p, .n = n, .n_label = n_label, .n_out = n_out, .bound = bound,
       .to = NEW_ARRAY(a, const Expr *, n_label + 1), .known = NEW_ARRAY(a, bool, n_label + 1),
       .inside = NEW_ARRAY(a, bool, n_label + 1)};
   for (uint32_t k = 0; k < n_label; k++) t.to[k] = own(&t, k), t.inside[k] = true;
-  turn_labels(&t, index, dim);
-  turn_rest(&t, index, dim);
-  Turned r = {.to = t.to, .inside = t.inside, .left = NEW_ARRAY(a, uint32_t, n_label + 1)};
+  invert_labels(&t, index, dim);
+  invert_rest(&t, index, dim);
+  Inverse r = {.to = t.to, .inside = t.inside, .left = NEW_ARRAY(a, uint32_t, n_label + 1)};
   const Expr **again = NEW_ARRAY(a, const Expr *, n + n_label + 1);
   for (uint32_t k = 0; k < n_label; k++) {
     if (t.known[k]) continue;

@@ -25,7 +25,7 @@ Op expr_adjoint(Arena *a, Exprs *p, const Expr *e, const Expr *result, Adjoint s
 
 /* ---- index.c: the points of a vertex at which a read has the element x, over labels 0.. for x and the vertex's
  * remaining labels */
-typedef struct Turned {
+typedef struct Inverse {
   const Expr **to;           /* the vertex's label k is to[k], over x and the remaining labels */
   const Expr *where;         /* where that is a point of the vertex, without data; NULL: everywhere. Only there, */
   const Expr *match;         /* and if the vertex has a value and this then holds, its read has x: by data. NULL:
@@ -33,9 +33,10 @@ typedef struct Turned {
   bool *inside;              /* whether label k is within its extent elsewhere too */
   uint32_t n_left;
   uint32_t *left;            /* which labels remain, numbered after x in this order */
-} Turned;
-Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label,
-    uint32_t n_out, const Expr *const *bound);
+} Inverse;
+Inverse index_inverse(
+    Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label, uint32_t n_out,
+    const Expr *const *bound);
 
 /* ---- adjoint.c */
 struct Gradients {

@@ -18,7 +18,7 @@ enum { OK, NOT_INITIALIZED = 1, NO_MEMORY = 3, INVALID = 7, FAILED = 13, NOT_SUP
 enum { F32 = 0, F64 = 1, F16 = 2, BF16 = 14, BY_F32 = 68, BY_F64 = 70 };
 
 typedef struct Handle { void *stream; int room, math; } Handle;
-typedef struct Matrix { char *at; int type, lead, turned; long long step; } Matrix;
+typedef struct Matrix { char *at; int type, lead, across; long long step; } Matrix;
 typedef struct Product { Matrix a, b, c; int m, n, k, batch, wide; double alpha; } Product;
 
 static struct {
@@ -26,7 +26,7 @@ static struct {
   StandinHolds *holds;
   StandinPlanted *planted;
   StandinTouches *touches;
-  int handles, begun, products, batches, turned[4];
+  int handles, begun, products, batches, across[4];
 } my;
 
 static void report(void) __attribute__((destructor));
@@ -35,7 +35,7 @@ static void report(void) {
   FILE *f = path ? fopen(path, "a") : NULL;
   if (!f) return;
   fprintf(f, "cuBLAS: %d products, %d of them of pairs; nn %d, nt %d, tn %d, tt %d; left: %d handles\n", my.products,
-      my.batches, my.turned[0], my.turned[1], my.turned[2], my.turned[3], my.handles);
+      my.batches, my.across[0], my.across[1], my.across[2], my.across[3], my.handles);
   fclose(f);
 }
 
@@ -97,12 +97,12 @@ static void element_put(const Matrix *m, long long at, double x) {
 }
 
 static long long at_of(const Matrix *m, int i, int j) {
-  return m->turned ? j + (long long)i * m->lead : i + (long long)j * m->lead;
+  return m->across ? j + (long long)i * m->lead : i + (long long)j * m->lead;
 }
 
 /* From its first element to its last. */
 static size_t bytes_of(const Matrix *m, int rows, int columns, int batch) {
-  int high = m->turned ? columns : rows, wide = m->turned ? rows : columns;
+  int high = m->across ? columns : rows, wide = m->across ? rows : columns;
   return (size_t)((long long)(wide - 1) * m->lead + high + (batch - 1) * m->step) * size_of(m->type);
 }
 
@@ -131,7 +131,7 @@ static void product_make(void *data) {
 /* ---- what may be asked for -------------------------------------------------------------------------------- */
 
 static int lies(const Matrix *m, int rows, int columns, int batch) {
-  return m->lead >= (m->turned ? columns : rows) && m->step >= 0 && my.holds(m->at, bytes_of(m, rows, columns, batch));
+  return m->lead >= (m->across ? columns : rows) && m->step >= 0 && my.holds(m->at, bytes_of(m, rows, columns, batch));
 }
 
 static int types_fit(const Product *p, int sum) {
@@ -162,7 +162,7 @@ static int product_ask(Handle *h, Product p, int sum, int how, const void *alpha
   if (my.planted("blas=", my.products)) return FAILED;
   if (my.planted("blas-not=", my.products)) return NOT_SUPPORTED;
   my.batches += p.batch > 1;
-  my.turned[2 * p.a.turned + p.b.turned]++;
+  my.across[2 * p.a.across + p.b.across]++;
   Product *data = malloc(sizeof *data);
   *data = p;
   return my.later(h->stream, product_make, data) ? FAILED : OK;

@@ -54,18 +54,18 @@ static const Expr *side_loop(
   return at;
 }
 
-enum { TURNED_MOST = 4 };
+enum { TRANSPOSED_MOST = 4 };
 
 /* The reads that are contiguous along one side of the squares and strided along the other: they are loaded along the
  * one and used along the other. */
-typedef struct Turned {
-  uint32_t n, slot[TURNED_MOST], place[TURNED_MOST];
-  const Expr *of[TURNED_MOST];
+typedef struct Transposed {
+  uint32_t n, slot[TRANSPOSED_MOST], place[TRANSPOSED_MOST];
+  const Expr *of[TRANSPOSED_MOST];
   uint32_t n_slot;           /* the stage's own */
-} Turned;
+} Transposed;
 
-static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
-  Turned *t = env;
+static const Expr *leaf_transposed(void *env, Exprs *x, const Expr *leaf) {
+  Transposed *t = env;
   if (leaf->kind != EX_READ) return leaf;
   for (uint32_t k = 0; k < t->n; k++)
     if (t->slot[k] == (uint32_t)leaf->i) {
@@ -76,18 +76,18 @@ static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
 }
 
 /* Finds the reads to transpose; false: there are none or too many, or the stage may not read unconditionally. */
-static bool turned_find(const StagePlan *p, Env *e, uint32_t lanes, uint32_t other, Turned *t) {
-  *t = (Turned){.n_slot = p->stage->sum->n_slot};
+static bool transposed_find(const StagePlan *p, Env *e, uint32_t lanes, uint32_t other, Transposed *t) {
+  *t = (Transposed){.n_slot = p->stage->sum->n_slot};
   for (uint32_t a = 0; a + 1 < p->n_access; a++) {
     if (plan_move(p, a, other) != MOVE_UNIT || plan_move(p, a, lanes) != MOVE_FAR) continue;
-    if (t->n == TURNED_MOST) return false;
+    if (t->n == TRANSPOSED_MOST) return false;
     t->slot[t->n++] = a;
   }
   return t->n > 0 && ex_safe(e);
 }
 
 /* Loads one square of each such read, [lanes, other], and transposes it. */
-static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint32_t lanes, uint32_t other,
+static void transposed_fetch(Sched *s, const TaskStage *st, Env *e, Transposed *t, uint32_t lanes, uint32_t other,
     const Expr *const *lo, const Expr *const *count, int64_t square) {
   const Expr *dim[2] = {ex_int(s, square), ex_int(s, square)}, *at[2];
   for (uint32_t k = 0; k < t->n; k++) {
@@ -138,7 +138,7 @@ typedef struct Squares {
   Env *e;
   uint32_t side_of[2];       /* their labels */
   int out;                   /* the side whose loop is the outer one */
-  Turned t;
+  Transposed t;
   const Expr *body;          /* the stage's body, over transposed reads */
   const Expr *when;          /* condition for streaming the result: see stream_if */
   int64_t square;            /* elements along each side */
@@ -162,8 +162,8 @@ static bool squares_find(Squares *q) {
   if (cross == NOWHERE) return false;
   q->out = plan_move(p, p->n_access - 1, cross) == MOVE_UNIT ? LANES : OTHER;
   q->side_of[q->out] = cross, q->side_of[!q->out] = p->order[p->n_order - 1];
-  if (!turned_find(p, q->e, q->side_of[LANES], q->side_of[OTHER], &q->t)) return false;
-  q->body = expr_map(q->s->x, sum->body, leaf_turned, &q->t);
+  if (!transposed_find(p, q->e, q->side_of[LANES], q->side_of[OTHER], &q->t)) return false;
+  q->body = expr_map(q->s->x, sum->body, leaf_transposed, &q->t);
   q->label = NEW_ARRAY(q->s->arena, uint32_t, p->n_order);
   for (uint32_t k = 0; k < p->n_order; k++)
     if (p->order[k] != q->side_of[LANES] && p->order[k] != q->side_of[OTHER]) q->label[q->n++] = p->order[k];
@@ -444,7 +444,7 @@ static const Expr *block_half(Squares *q, const Expr *lo) {
 static void square_values(Squares *q, const Expr *row, uint32_t line) {
   Sched *s = q->s;
   const TaskStage *st = q->p->stage;
-  const Expr *at[2] = {row, NULL}, *packed[TURNED_MOST];
+  const Expr *at[2] = {row, NULL}, *packed[TRANSPOSED_MOST];
   LoopBody *was = s->body;
   at[1] = side_loop(s, st, q->e, q->side_of[LANES], q->now.lo[LANES], q->now.count[LANES], BIND_VECTOR);
   for (uint32_t k = 0; k < q->t.n; k++) packed[k] = place_read(s, q->t.place[k], 2, at);
@@ -529,7 +529,7 @@ static void square_do(Squares *q) {
   LoopBody *was = s->body;
   if (q->tiled) squares_fetch(q);
   if (q->tile.kept) now->half = block_half(q, now->lo[OTHER]);
-  turned_fetch(s, st, q->e, &q->t, q->side_of[LANES], q->side_of[OTHER], now->lo, now->count, q->square);
+  transposed_fetch(s, st, q->e, &q->t, q->side_of[LANES], q->side_of[OTHER], now->lo, now->count, q->square);
   const Expr *row = side_loop(s, st, q->e, q->side_of[OTHER], now->lo[OTHER], now->count[OTHER], rows_bind(now->count));
   LoopBody *plain = s->body;
   if (q->tile.when && !q->tile.kept) {

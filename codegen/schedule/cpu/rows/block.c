@@ -197,17 +197,17 @@ static uint32_t slot_along_row(Sched *s, const TaskStage *st, uint32_t n_outer, 
   return keeps ? found : NOWHERE;
 }
 
-typedef struct Turned { const Expr *was, *is; } Turned;
+typedef struct Transposed { const Expr *was, *is; } Transposed;
 
-static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
-  const Turned *t = env;
+static const Expr *leaf_transposed(void *env, Exprs *x, const Expr *leaf) {
+  const Transposed *t = env;
   (void)x;
   return leaf == t->was ? t->is : leaf;
 }
 
 /* A map that keeps what the slot reads, over the labels of rows and those of the read. Has the slot read it: `number`
  * is that of the map. */
-static TaskStage turned_stage(Sched *s, TaskStage *st, uint32_t n_outer, uint32_t slot, uint32_t number) {
+static TaskStage transposed_stage(Sched *s, TaskStage *st, uint32_t n_outer, uint32_t slot, uint32_t number) {
   EinSum *sum = NEW(s->arena, EinSum), *own = NEW(s->arena, EinSum);
   uint32_t n = st->sum->n_out + st->sum->n_red, count = 0;
   const Expr *top[] = {st->sum->body}, **read = NEW_ARRAY(s->arena, const Expr *, st->sum->n_slot + 1),
@@ -233,13 +233,13 @@ static TaskStage turned_stage(Sched *s, TaskStage *st, uint32_t n_outer, uint32_
   TaskSlot *slots = arena_copy(s->arena, st->slot, st->sum->n_slot * sizeof *slots);
   slots[slot] = (TaskSlot){true, number};
   *own = *st->sum;
-  own->body = expr_map(s->x, own->body, leaf_turned, &(Turned){was, expr_read(s->x, t, slot, count, at)});
+  own->body = expr_map(s->x, own->body, leaf_transposed, &(Transposed){was, expr_read(s->x, t, slot, count, at)});
   st->slot = slots, st->sum = own;
   return made;
 }
 
 /* The kernel, where such operands are first kept as rows of the block, transposed. */
-static const Task *turned_task(Sched *s, const Task *k, uint32_t label) {
+static const Task *transposed_task(Sched *s, const Task *k, uint32_t label) {
   Task *made = NEW(s->arena, Task);
   uint32_t *to = NEW_ARRAY(s->arena, uint32_t, k->stages.len + 1), slot;
   *made = *k;
@@ -251,8 +251,8 @@ static const Task *turned_task(Sched *s, const Task *k, uint32_t label) {
       slots[a] = (TaskSlot){st.slot[a].kept, st.slot[a].kept ? to[st.slot[a].index] : st.slot[a].index};
     st.slot = slots;
     while ((slot = slot_along_row(s, &st, k->n_outer, label)) != NOWHERE) {
-      TaskStage turned = turned_stage(s, &st, k->n_outer, slot, made->stages.len);
-      vec_push(s->arena, made->stages, turned);
+      TaskStage transposed = transposed_stage(s, &st, k->n_outer, slot, made->stages.len);
+      vec_push(s->arena, made->stages, transposed);
     }
     to[i] = made->stages.len;
     vec_push(s->arena, made->stages, st);
@@ -332,7 +332,7 @@ const Task *block_task(Sched *s, const Task *k) {
   if (label == NOWHERE) label = column_label(s, k);
   if (label == NOWHERE) return k;
   int64_t rows = block_rows(s, k, label);
-  k = turned_task(s, mask_task(s, k, label), label);
+  k = transposed_task(s, mask_task(s, k, label), label);
   Task *made = NEW(s->arena, Task);
   *made = *k;
   made->stages.at = NULL, made->stages.len = 0, made->stages.cap = 0;

@@ -55,7 +55,7 @@ static bool remainder_find(const Look *l, const Expr *c, Found *f) {
   for (uint32_t side = 0; side < 2; side++) {
     const Expr *q = c->arg[side];
     if (q->kind != EX_OP || q->op != OP_MOD || q->dtype != DT_I64 || !ex_has_label(q->arg[0], l->label)) continue;
-    f->op = side ? op_turned((Op)c->op) : (Op)c->op, f->by = q->arg[1], f->to = c->arg[1 - side];
+    f->op = side ? op_swapped((Op)c->op) : (Op)c->op, f->by = q->arg[1], f->to = c->arg[1 - side];
     if (!is_ahead(l, f->by) || !is_ahead(l, f->to) || !beside_find(l, q->arg[0], f)) continue;
     f->plain = f->by->kind == EX_INT && f->by->i > 0 && f->by->i <= MOST && is_near(f->beside);
     return true;

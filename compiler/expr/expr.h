@@ -69,7 +69,7 @@ extern const OpInfo op_info[OPS];
 bool op_find(const char *name, size_t len, Op *out);
 /* Of comparisons: the one that says the same of exchanged operands, and the one that holds of integers where op does
  * not. */
-Op op_turned(Op op);
+Op op_swapped(Op op);
 Op op_contrary(Op op);
 typedef struct Expr Expr;
 /* Finds the result's dtype. Returns false if op does not take such arguments (always for a cast, whose dtype is

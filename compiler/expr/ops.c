@@ -37,7 +37,7 @@ bool reducer_find(const char *name, size_t len, Reducer *out) {
   return false;
 }
 
-Op op_turned(Op op) {
+Op op_swapped(Op op) {
   static const Op to[] = {[OP_EQ - OP_EQ] = OP_EQ, [OP_NE - OP_EQ] = OP_NE, [OP_LT - OP_EQ] = OP_GT,
                           [OP_LE - OP_EQ] = OP_GE, [OP_GT - OP_EQ] = OP_LT, [OP_GE - OP_EQ] = OP_LE};
   return to[op - OP_EQ];

@@ -138,7 +138,7 @@ special 'd==0' -1e25 't>=0' 1e25 $never
 want 0 "$EIN" build p.ein --stop=optimised
 [ "$(grep -c '~once' out)" = 4 ] || [ "$(grep -c '~once' out)" = 2 ] || wrong "no choices: $(cat out)"
 
-# ---- a running reduction of what is turned around, turned around
+# ---- a running reduction of what is reversed, reversed
 backwards() { # STAGES PROGRAM WORDS...: the words are for verify
   printf '%s\n' "$2" >p.ein
   want 0 "$EIN" build p.ein --stop=task

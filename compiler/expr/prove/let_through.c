@@ -184,7 +184,7 @@ static void less_take(Taking *t, const Expr *x, const Expr *y, int64_t k) {
 static void comparison_take(Taking *t, Op op, const Expr *a, const Expr *b) {
   if (!dtype_is_int(a->dtype) || op == OP_NE) return;
   digit_take(t, op, a, b);
-  digit_take(t, op_turned(op), b, a);
+  digit_take(t, op_swapped(op), b, a);
   switch (op) {
   case OP_LE: less_take(t, a, b, 0); break;
   case OP_LT: less_take(t, a, b, -1); break;

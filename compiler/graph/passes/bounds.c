@@ -211,7 +211,7 @@ static const Expr *term_apart(const Sides *s, Op op, const Expr *a, const Expr *
   if (a == q || index_is_data(a) || index_is_data(b) || index_may_wrap(s->facts, sub(s, a, b))) return NULL;
   const Expr *rest = beside(s, a, q, &minus);
   const Expr *to = expr_normal(s->p, minus ? sub(s, rest, b) : sub(s, b, rest));
-  return expr_op2(s->p, minus ? op_turned(op) : op, q, to);
+  return expr_op2(s->p, minus ? op_swapped(op) : op, q, to);
 }
 
 /* a // k OP e, where k is an expression that may be 0. A quotient by 0 is 0, for all points or none. */
@@ -291,7 +291,7 @@ static const Expr *of_term(const Sides *s, Op op, const Expr *a, const Expr *b) 
   for (int side = 0; side < 2; side++) {
     const Expr *x = side ? b : a, *y = side ? a : b, *term = knows(s, y) ? NULL : term_find(s, x);
     if (term && term != x && (is_op(term, OP_ABS) || is_op(term, OP_MAX) || is_op(term, OP_MIN)))
-      return term_apart(s, side ? op_turned(op) : op, x, y, term);
+      return term_apart(s, side ? op_swapped(op) : op, x, y, term);
   }
   return NULL;
 }
@@ -345,7 +345,7 @@ static const Expr *of_comparison(const Sides *s, const Expr *c, int depth) {
   }
   for (int side = 0; side < 2 && !made; side++) {
     const Expr *x = side ? b : a, *y = side ? a : b, *q = quotient_find(s, x);
-    Op way = side ? op_turned(op) : op;
+    Op way = side ? op_swapped(op) : op;
     if (!q || knows(s, y)) continue;
     const Expr *apart = term_apart(s, way, x, y, q);
     if (apart && apart->kind == EX_OP && apart->arg[0] == q) x = q, y = apart->arg[1], way = (Op)apart->op;

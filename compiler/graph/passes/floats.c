@@ -110,7 +110,7 @@ const Expr *float_compared(Exprs *p, const Expr *c) {
   if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->op == OP_NE || !c->labels) return NULL;
   bool first = c->arg[0]->kind == EX_REAL;
   const Expr *e = c->arg[first], *to = c->arg[!first];
-  Op op = first ? op_turned((Op)c->op) : (Op)c->op;
+  Op op = first ? op_swapped((Op)c->op) : (Op)c->op;
   Made m = {.p = p, .sign = 1, .around = 1}, other = {.p = p, .sign = -1, .around = 1};
   if (!dtype_is_float((DType)e->dtype) || !is_number(to) || expr_can_fail(e)) return NULL;
   const Expr *x = in_label(&m, e, 0);

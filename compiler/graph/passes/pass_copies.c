@@ -28,8 +28,8 @@ typedef struct Copies {
   bool some;                 /*   there is one; */
   const EinNode **last;      /*   and the last reduction that reads it */
   uint32_t *n_read;          /* by how many slots it is read */
-  const EinNode **turned;    /* of a map: the running reduction that it turns around, and only it reads; */
-  bool *made_turned;         /*   that reduction */
+  const EinNode **reversed;  /* of a map: the running reduction that it reverses, and only it reads; */
+  bool *made_reversed;       /*   that reduction */
 } Copies;
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -220,19 +220,19 @@ static EinNode *read_listed(Copies *c, EinRegion *r, const EinNode *n) {
   return rebuild_vertex(&c->b, r, n, &s, n->bound, n->label, input);
 }
 
-/* ---- running reductions turned around ------------------------------------------------------------------- */
+/* ---- running reductions reversed ------------------------------------------------------------------- */
 
 /* Whether e is the label k, or counts its extent down. */
 static bool is_label_or_back(Exprs *p, const EinNode *n, const Expr *e, uint32_t k, bool *back) {
   const Expr *label = expr_label(p, k), *last = expr_op2(p, OP_SUB, n->bound[k], expr_int(p, DT_I64, 1));
   if (e == label) return true;
-  bool turned = expr_normal(p, e) == expr_normal(p, expr_op2(p, OP_SUB, last, label));
-  *back |= turned;
-  return turned;
+  bool reversed = expr_normal(p, e) == expr_normal(p, expr_op2(p, OP_SUB, last, label));
+  *back |= reversed;
+  return reversed;
 }
 
 /* The running reduction R of Y[i,s] = R[i,M-1-s]; NULL: n is something else. */
-static const EinNode *turned_of(Copies *c, const EinNode *n) {
+static const EinNode *reversed_of(Copies *c, const EinNode *n) {
   const EinSum *s = n->sum;
   const Expr *e = s->body;
   bool back = false;
@@ -245,13 +245,13 @@ static const EinNode *turned_of(Copies *c, const EinNode *n) {
   return back ? of : NULL;
 }
 
-static void turned_find(Copies *c, const EinRegion *r) {
+static void reversed_find(Copies *c, const EinRegion *r) {
   vec_each_of(const EinNode, n, r->nodes) {
-    if (n->kind == EIN_REPEAT) turned_find(c, n->body);
-    const EinNode *of = n->kind == EIN_VERTEX ? turned_of(c, n) : NULL;
+    if (n->kind == EIN_REPEAT) reversed_find(c, n->body);
+    const EinNode *of = n->kind == EIN_VERTEX ? reversed_of(c, n) : NULL;
     if (!of) continue;
-    c->turned[n->id] = of;
-    c->made_turned[of->id] = c->some = true;
+    c->reversed[n->id] = of;
+    c->made_reversed[of->id] = c->some = true;
   }
 }
 
@@ -269,7 +269,7 @@ static Str label_fresh(Strings *t, uint32_t n, const Str *label, Str s) {
 }
 
 /* The reduction at the points at which n reads it. */
-static EinNode *turned_made(Copies *c, EinRegion *r, const EinNode *n, const EinNode *of) {
+static EinNode *reversed_made(Copies *c, EinRegion *r, const EinNode *n, const EinNode *of) {
   uint32_t out = n->rank, all = out + of->sum->n_red;
   EinSum s = *of->sum;
   const Expr *bound[64], *to[64];
@@ -282,7 +282,7 @@ static EinNode *turned_made(Copies *c, EinRegion *r, const EinNode *n, const Ein
   }
   sum_map(c->b.old->exprs, &s, leaf_listed, &(ListReader){c, of});
   sum_relabel(c->b.g->exprs, &s, all, to);
-  rebuild_note(&c->b, "running reductions turned around", n->place);
+  rebuild_note(&c->b, "running reductions reversed", n->place);
   return rebuild_vertex(&c->b, r, n, &s, bound, label, &input);
 }
 
@@ -296,7 +296,7 @@ static bool reads_list(const Copies *c, const EinNode *n) {
 
 static bool stays(void *env, const EinNode *n) {
   Copies *c = env;
-  if (c->made_turned[n->id]) return false;
+  if (c->made_reversed[n->id]) return false;
   if (!c->window[n->id]) return true;
   rebuild_note(&c->b, c->views ? "views read through" : "lists of neighbours read through", n->place);
   c->some = true;
@@ -306,7 +306,7 @@ static bool stays(void *env, const EinNode *n) {
 static EinNode *read_through(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Copies *c = env;
   const EinNode *of = c->views ? NULL : copied(n);
-  if (c->turned[n->id]) return turned_made(c, r, n, c->turned[n->id]);
+  if (c->reversed[n->id]) return reversed_made(c, r, n, c->reversed[n->id]);
   if (reads_list(c, n)) return read_listed(c, r, n);
   if (of && c->first[of->id]) of = c->first[of->id];
   if (!of || !may_go(c, n, of)) return rebuild_copy(b, r, n);
@@ -324,10 +324,10 @@ static EinGraph *copies(Arena *a, const EinGraph *g, PassNotes *notes, bool view
       .first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1),
       .window = NEW_ARRAY(a, bool, g->n_nodes + 1), .last = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1)};
   c.n_read = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
-  c.turned = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1);
-  c.made_turned = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  c.reversed = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1);
+  c.made_reversed = NEW_ARRAY(a, bool, g->n_nodes + 1);
   reads_count(&c, g->top);
-  if (views) turned_find(&c, g->top);
+  if (views) reversed_find(&c, g->top);
   lists_find(&c, g->top);
   lists_stay(&c, g->top);
   EinGraph *made = rebuild(&c.b, a, g, &rules, &c);

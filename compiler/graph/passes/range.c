@@ -251,6 +251,6 @@ const Expr *range_of_quotients(Exprs *p, const Facts *facts, const Expr *where, 
   }
   if (op_info[where->op].rule != RULE_COMPARE || where->arg[0]->dtype != DT_I64) return where;
   const Expr *made = quotient_bounds(p, facts, (Op)where->op, where->arg[0], where->arg[1], label, size);
-  if (!made) made = quotient_bounds(p, facts, op_turned((Op)where->op), where->arg[1], where->arg[0], label, size);
+  if (!made) made = quotient_bounds(p, facts, op_swapped((Op)where->op), where->arg[1], where->arg[0], label, size);
   return made ? made : where;
 }

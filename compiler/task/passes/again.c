@@ -329,13 +329,13 @@ static uint32_t row_store(Again *g, TaskStage *s) {
   return b.id;
 }
 
-typedef struct Copied { const TaskStage *s; const bool *turned; const uint32_t *order; } Copied;
+typedef struct Copied { const TaskStage *s; const bool *permuted; const uint32_t *order; } Copied;
 
 /* Kept values have their labels in the new order; buffers keep theirs. */
 static const Expr *leaf_copied(void *env, Exprs *x, const Expr *leaf) {
   const Copied *c = env;
   const Expr *arg[64];
-  if (leaf->kind != EX_READ || !c->turned[leaf->i]) return leaf;
+  if (leaf->kind != EX_READ || !c->permuted[leaf->i]) return leaf;
   for (uint32_t d = 0; d < leaf->n; d++) arg[d] = leaf->arg[c->order[d]];
   return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, arg);
 }
@@ -347,16 +347,16 @@ static TaskStage stage_copy(const AgainValue *v, const AgainReader *r, uint32_t 
   TaskStage s = p->stages.at[k];
   EinSum sum = *s.sum;
   TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, sum.n_slot + 1);
-  bool *turned = NEW_ARRAY(t->arena, bool, sum.n_slot + 1);
+  bool *permuted = NEW_ARRAY(t->arena, bool, sum.n_slot + 1);
   for (uint32_t j = 0; j < sum.n_slot; j++) {
     slot[j] = s.slot[j];
     if (!slot[j].kept) continue;
     uint32_t of = slot[j].index;
-    turned[j] = v->again[of];
+    permuted[j] = v->again[of];
     if (v->again[of]) slot[j].index = to[of];
     else slot[j] = (TaskSlot){false, row_store(v->g, &p->stages.at[of])};
   }
-  Copied c = {&s, turned, r->order};
+  Copied c = {&s, permuted, r->order};
   sum_map(t->exprs, &sum, leaf_copied, &c);
   s.buffer = -1, s.n_at = 0, s.at = NULL;
   stage_canonical(t, &s, &sum, slot, sum.n_slot);

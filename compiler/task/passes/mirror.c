@@ -75,8 +75,8 @@ static const Expr *op_in_order(void *env, Exprs *x, const Expr *e) {
   if (is_op(e, OP_POW) && is_even(e->arg[1])) return expr_op2(x, OP_POW, difference_in_order(x, e->arg[0]), e->arg[1]);
   unsigned laws = e->kind == EX_OP && e->n == 2 ? op_info[e->op].laws : 0;
   if (laws & LAW_COMMUTATIVE && laws & LAW_ASSOCIATIVE) return chain_in_order(x, e);
-  bool turned = laws & LAW_COMMUTATIVE && e->arg[1]->id < e->arg[0]->id;
-  return turned ? expr_op2(x, (Op)e->op, e->arg[1], e->arg[0]) : e;
+  bool swapped = laws & LAW_COMMUTATIVE && e->arg[1]->id < e->arg[0]->id;
+  return swapped ? expr_op2(x, (Op)e->op, e->arg[1], e->arg[0]) : e;
 }
 
 static const Expr *leaf_by_buffer(void *env, Exprs *x, const Expr *leaf) {
@@ -87,7 +87,7 @@ static const Expr *leaf_by_buffer(void *env, Exprs *x, const Expr *leaf) {
 }
 
 /* The n labels, with those of the groups exchanged. */
-static const Expr **labels_turned(const Mirror *m, uint32_t n) {
+static const Expr **labels_swapped(const Mirror *m, uint32_t n) {
   const Expr **to = NEW_ARRAY(m->t->arena, const Expr *, n + 1);
   for (uint32_t k = 0; k < n; k++) {
     bool of_a = k >= m->a && k < m->a + m->width, of_b = k >= m->b && k < m->b + m->width;
@@ -103,8 +103,8 @@ static bool is_symmetric(const Mirror *m) {
     if (s->bound[m->a + k] != s->bound[m->b + k]) return false;
   uint32_t n = s->sum->n_out + s->sum->n_red;
   const Expr *e = expr_map(x, s->sum->body, leaf_by_buffer, (void *)(uintptr_t)s);
-  const Expr *turned = expr_relabel(x, e, n, labels_turned(m, n));
-  return expr_map_ops(x, e, op_in_order, NULL) == expr_map_ops(x, turned, op_in_order, NULL);
+  const Expr *swapped = expr_relabel(x, e, n, labels_swapped(m, n));
+  return expr_map_ops(x, e, op_in_order, NULL) == expr_map_ops(x, swapped, op_in_order, NULL);
 }
 
 /* The last labels of the result, and as many neighbours before them. */
@@ -195,7 +195,7 @@ static const Expr *whole_read(const Mirror *m, uint32_t slot) {
   const Expr **at = NEW_ARRAY(m->t->arena, const Expr *, n + 1);
   for (uint32_t d = 0; d < n; d++) at[d] = expr_label(x, d);
   const Expr *here = expr_read(x, dtype, slot, n, at);
-  return expr_select(x, in_half(m), here, expr_read(x, dtype, slot, n, labels_turned(m, n)));
+  return expr_select(x, in_half(m), here, expr_read(x, dtype, slot, n, labels_swapped(m, n)));
 }
 
 /* The stage that makes all results from the half, in place of the kernel's last one. */

@@ -316,7 +316,7 @@ static void walk(Region *r, const uint32_t *order, bool look) {
 }
 
 /* Reverses time: swaps predecessors with successors, and reverses the order. */
-static void turn(Region *r, uint32_t *order) {
+static void reverse(Region *r, uint32_t *order) {
   for (uint32_t i = 0; i < r->n; i++) {
     Numbers before = r->step[i].before;
     r->step[i].before = r->step[i].after;
@@ -338,7 +338,7 @@ static int64_t order_find(Region *r, uint32_t *order) {
     walk(r, order, true);
     failed = r->most < best ? 0 : failed + 1;
     if (r->most < best) best = r->most, memcpy(order, r->order.at, r->n * sizeof *order);
-    turn(r, order); /* an even number of times in all */
+    reverse(r, order); /* an even number of times in all */
   }
   return best;
 }

@@ -140,10 +140,10 @@ bool stage_reach(const TaskStage *s, const Expr *e, StageReach *out) {
   return add_ok(a.low, b.low, &out->low) && add_ok(a.high, b.high, &out->high);
 }
 
-typedef struct Turned { uint32_t slot; const uint32_t *axis; } Turned;
+typedef struct Permuted { uint32_t slot; const uint32_t *axis; } Permuted;
 
-static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
-  const Turned *k = env;
+static const Expr *leaf_permuted(void *env, Exprs *x, const Expr *leaf) {
+  const Permuted *k = env;
   const Expr *arg[64];
   if (leaf->kind != EX_READ || leaf->i != k->slot) return leaf;
   for (uint32_t d = 0; d < leaf->n; d++) arg[d] = leaf->arg[k->axis[d]];
@@ -151,11 +151,11 @@ static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
 }
 
 static void slot_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, const uint32_t *axis) {
-  Turned k = {slot, axis};
+  Permuted k = {slot, axis};
   EinSum sum = *s->sum;
   TaskSlot *slots = arena_copy(t->arena, s->slot, sum.n_slot * sizeof *slots);
   slots[slot] = (TaskSlot){true, stage};
-  sum_map(t->exprs, &sum, leaf_turned, &k);
+  sum_map(t->exprs, &sum, leaf_permuted, &k);
   stage_canonical(t, s, &sum, slots, sum.n_slot);
 }
 

@@ -66,7 +66,7 @@ typedef struct Batch {
   double points, deep;       /* of all labels; of the reduced ones */
   bool *is;                  /* by label: an output label of several points that every read with a reduced label has */
   const Expr **read;         /* by slot: the read; */
-  bool *turned;              /*   whether it is copied first */
+  bool *transposed;          /*   whether it is copied first */
   bool result;               /* the result is computed in a work buffer and copied from there */
   uint32_t rows, lanes;      /* slots of the two sides; NOWHERE: there are other reads, or only batches */
   uint32_t n_run, *run;      /* output labels of the lanes' side to be made contiguous, in the result's order */
@@ -156,13 +156,13 @@ static bool is_deep(const Batch *b) {
 }
 
 /* Chooses what to copy because it lies across the batch. Returns false if copies do not pay. */
-static bool batch_turns(Batch *b) {
+static bool batch_transposes(Batch *b) {
   const TaskStage *st = b->st;
   double copied = 0;
   for (uint32_t a = 0; a < st->sum->n_slot; a++) {
     const Expr *x = b->read[a];
-    b->turned[a] = x && !st->slot[a].kept && is_reduced(b, x) && lies_across(b, st->slot[a].index, x->n, x->arg);
-    if (b->turned[a]) copied += elements(b, x->n, x->arg);
+    b->transposed[a] = x && !st->slot[a].kept && is_reduced(b, x) && lies_across(b, st->slot[a].index, x->n, x->arg);
+    if (b->transposed[a]) copied += elements(b, x->n, x->arg);
   }
   b->result = lies_across(b, (uint32_t)st->buffer, st->n_at, st->at);
   if (b->result) copied += elements(b, st->n_at, st->at);
@@ -221,14 +221,14 @@ static bool is_last(const Batch *b, uint32_t n, const Expr *const *at) {
 }
 
 /* The cost of a product with these copies and so many lanes; clears *ok if they cannot be made. */
-static double turned_cost(const Batch *b, double lanes, bool *ok) {
+static double transposed_cost(const Batch *b, double lanes, bool *ok) {
   const TaskStage *st = b->st;
   double one = (double)vector_lanes(b->s, st->sum->acc), results = elements(b, st->n_at, st->at);
   double cost = b->points * ceil(lanes / one) / lanes * STEP + results * STORED / one;
   uint32_t n = st->sum->n_slot;
   for (uint32_t a = 0; a <= n; a++) {
     const Expr *x = a < n ? b->read[a] : NULL;
-    if (a < n ? !b->turned[a] : !b->result) continue;
+    if (a < n ? !b->transposed[a] : !b->result) continue;
     uint32_t index = a < n ? st->slot[a].index : (uint32_t)st->buffer, axes = a < n ? x->n : st->n_at;
     if (!is_whole(b, index, axes, a < n ? x->arg : st->at)) return *ok = false, 0;
     double all = elements(b, axes, a < n ? x->arg : st->at),
@@ -257,22 +257,22 @@ typedef enum Lines {
 /* Chooses copies that make lanes contiguous along the result: of the lanes' side if it lies otherwise and, but for
  * LINES_END, of the result too if it is contiguous along them for less than a vector. Returns the cost; INFINITY: there
  * are none. */
-static double lines_turn(Batch *b, Lines along) {
+static double lines_transpose(Batch *b, Lines along) {
   const TaskStage *st = b->st;
   const bool whole = along != LINES_END;
   bool ok = b->points >= (double)LINES_LEAST && sides_find(b) && (along != LINES_OTHER || sides_exchange(b));
   if (!ok) return INFINITY;
   for (uint32_t k = 0; k < st->n_at; k++)
     if (st->at[k]->kind != EX_LABEL) return INFINITY;
-  memset(b->turned, 0, st->sum->n_slot * sizeof *b->turned);
+  memset(b->transposed, 0, st->sum->n_slot * sizeof *b->transposed);
   double one = (double)vector_lanes(b->s, st->sum->acc), lanes = run_find(b, false), all;
   b->result = is_last(b, st->n_at, st->at);
   if (b->result > whole || (whole && !b->result && lanes >= one)) return INFINITY;
   if (whole) all = run_find(b, true), b->result |= all > lanes, lanes = all;
-  b->turned[b->lanes] = !run_lies(b) || is_last(b, b->read[b->lanes]->n, b->read[b->lanes]->arg);
-  b->turned[b->rows] = is_last(b, b->read[b->rows]->n, b->read[b->rows]->arg);
-  if (!b->result && !b->turned[b->lanes] && !b->turned[b->rows]) return INFINITY;
-  double cost = turned_cost(b, lanes, &ok);
+  b->transposed[b->lanes] = !run_lies(b) || is_last(b, b->read[b->lanes]->n, b->read[b->lanes]->arg);
+  b->transposed[b->rows] = is_last(b, b->read[b->rows]->n, b->read[b->rows]->arg);
+  if (!b->result && !b->transposed[b->lanes] && !b->transposed[b->rows]) return INFINITY;
+  double cost = transposed_cost(b, lanes, &ok);
   return ok ? cost : INFINITY;
 }
 
@@ -281,7 +281,7 @@ static double lines_turn(Batch *b, Lines along) {
 static double scattered_cost(const Batch *b) {
   bool ok = true;
   if (b->result || b->rows == NOWHERE || !b->n_run || run_lies(b)) return 0;
-  double cost = turned_cost(b, (double)vector_lanes(b->s, b->st->sum->acc), &ok) +
+  double cost = transposed_cost(b, (double)vector_lanes(b->s, b->st->sum->acc), &ok) +
       elements(b, b->st->n_at, b->st->at) * SCATTERED;
   return ok ? cost : 0;
 }
@@ -299,7 +299,7 @@ static bool ends_with_run(const Batch *b, const Expr *x) {
 
 /* Chooses copies of both sides, as far as they lie otherwise, with the batch labels last that end the result. Longer
  * sums have panels. Returns the cost; INFINITY: there are none. */
-static double last_turn(Batch *b) {
+static double last_transpose(Batch *b) {
   const TaskStage *st = b->st;
   double lanes = 1;
   bool ok = b->points >= (double)LINES_LEAST && b->deep < (double)SIDE_LEAST && sides_find(b), any = false;
@@ -309,31 +309,31 @@ static double last_turn(Batch *b) {
   b->n_run = 0, b->result = false;
   for (uint32_t k = st->n_at; k-- > 0 && b->is[st->at[k]->i]; lanes *= (double)b->p.size[st->at[k]->i])
     b->run[b->p.n_label - ++b->n_run] = (uint32_t)st->at[k]->i;
-  memset(b->turned, 0, st->sum->n_slot * sizeof *b->turned);
+  memset(b->transposed, 0, st->sum->n_slot * sizeof *b->transposed);
   const uint32_t side[] = {b->lanes, b->rows};
-  for (size_t i = 0; i < COUNT(side); i++) any |= b->turned[side[i]] = !ends_with_run(b, b->read[side[i]]);
+  for (size_t i = 0; i < COUNT(side); i++) any |= b->transposed[side[i]] = !ends_with_run(b, b->read[side[i]]);
   if (!any || lanes < (double)RUN_LEAST) return INFINITY;
-  double cost = turned_cost(b, lanes, &ok);
+  double cost = transposed_cost(b, lanes, &ok);
   return ok ? cost : INFINITY;
 }
 
 /* Chooses the copies; false: none. */
 static bool copies_choose(Batch *b) {
-  const size_t flags = b->st->sum->n_slot * sizeof *b->turned;
+  const size_t flags = b->st->sum->n_slot * sizeof *b->transposed;
   Env e = {.s = b->s, .stage = b->st, .label = NEW_ARRAY(b->s->arena, const Expr *, b->p.n_label + 1)};
-  double last = last_turn(b), other = lines_turn(b, LINES_OTHER), end = lines_turn(b, LINES_END),
-         lines = lines_turn(b, LINES_WHOLE);
-  if (end <= lines && end < (double)INFINITY) lines = lines_turn(b, LINES_END);
-  if (other < lines) lines = lines_turn(b, LINES_OTHER);
+  double last = last_transpose(b), other = lines_transpose(b, LINES_OTHER), end = lines_transpose(b, LINES_END),
+         lines = lines_transpose(b, LINES_WHOLE);
+  if (end <= lines && end < (double)INFINITY) lines = lines_transpose(b, LINES_END);
+  if (other < lines) lines = lines_transpose(b, LINES_OTHER);
   double least = last < lines ? last : lines;
   b->sorted = least < (double)INFINITY && least < pack_cost(b->s, &b->p, &e) * GAIN;
   b->last = b->sorted && last < lines;
-  if (b->last) last_turn(b);
+  if (b->last) last_transpose(b);
   if (b->sorted) return true;
-  const bool result = b->result, *turned = arena_copy(b->s->arena, b->turned, flags);
-  if (!batch_turns(b)) return false;
+  const bool result = b->result, *transposed = arena_copy(b->s->arena, b->transposed, flags);
+  if (!batch_transposes(b)) return false;
   b->sorted = lines < scattered_cost(b) * GAIN;
-  if (b->sorted) b->result = result, memcpy(b->turned, turned, flags);
+  if (b->sorted) b->result = result, memcpy(b->transposed, transposed, flags);
   return true;
 }
 
@@ -449,9 +449,9 @@ static bool matrices_choose(Batch *b) {
   for (uint32_t a = 0; a < n; a++) {
     const Expr *x = b->read[a];
     Kind own = a == b->rows ? KIND_ROWS : KIND_LANES;
-    b->turned[a] = !lies_as_matrix(&m, x->n, x->arg, own, KIND_SUM);
+    b->transposed[a] = !lies_as_matrix(&m, x->n, x->arg, own, KIND_SUM);
     b->order[a] = order_of_side(b, &m, x, own);
-    if (b->turned[a]) copied_add(b, &copied, st->slot[a].index, x->n, x->arg, b->order[a]);
+    if (b->transposed[a]) copied_add(b, &copied, st->slot[a].index, x->n, x->arg, b->order[a]);
   }
   b->result = !lies_as_matrix(&m, st->n_at, st->at, KIND_ROWS, KIND_LANES);
   b->order[n] = order_new(b, &m, KIND_ROWS, KIND_LANES);
@@ -502,7 +502,7 @@ static Copy *copy_new(
   return c;
 }
 
-static const Expr **turned_at(Batch *b, const Copy *c) {
+static const Expr **transposed_at(Batch *b, const Copy *c) {
   const Expr **to = NEW_ARRAY(b->s->arena, const Expr *, c->n + 1);
   for (uint32_t k = 0; k < c->n; k++) to[c->of[k]] = c->at[k];
   return to;
@@ -566,10 +566,10 @@ static void copy_add(Batch *b, const Copy *c, bool ahead) {
   vec_push(s->arena, b->k->stages, st);
 }
 
-static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
+static const Expr *leaf_transposed(void *env, Exprs *x, const Expr *leaf) {
   const Batch *b = env;
   (void)x;
-  return leaf->kind == EX_READ && b->turned[leaf->i] ? b->read[leaf->i] : leaf;
+  return leaf->kind == EX_READ && b->transposed[leaf->i] ? b->read[leaf->i] : leaf;
 }
 
 /* The contraction over copies, in which each label is an axis and labels that are now adjacent become one. copy: by
@@ -581,18 +581,18 @@ static TaskStage product_new(Batch *b, Copy **copy) {
   st.slot = arena_copy(s->arena, st.slot, sum->n_slot * sizeof *st.slot);
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     const Expr *x = b->read[a];
-    if (!b->turned[a]) continue;
+    if (!b->transposed[a]) continue;
     copy[a] = copy_new(b, st.slot[a].index, x->n, x->arg, b->order ? b->order[a] : NULL,
         b->last || (b->sorted && a == b->lanes));
     st.slot[a].index = copy[a]->id;
-    b->read[a] = expr_read(s->x, (DType)x->dtype, a, x->n, turned_at(b, copy[a]));
+    b->read[a] = expr_read(s->x, (DType)x->dtype, a, x->n, transposed_at(b, copy[a]));
   }
-  sum->body = expr_map(s->x, sum->body, leaf_turned, b);
+  sum->body = expr_map(s->x, sum->body, leaf_transposed, b);
   st.sum = sum;
   if (b->result) {
     Copy *c = copy[sum->n_slot] = copy_new(b, (uint32_t)st.buffer, st.n_at, st.at,
         b->order ? b->order[sum->n_slot] : NULL, b->sorted);
-    st.buffer = (int32_t)c->id, st.at = turned_at(b, c);
+    st.buffer = (int32_t)c->id, st.at = transposed_at(b, c);
   }
   Task one = *b->k;
   vec_push(s->arena, one.stages, st);
@@ -625,7 +625,7 @@ const Task *batch_task(Sched *s, const Task *k, const Expr **when) {
   b.p = stage_plan(s, b.st);
   b.is = NEW_ARRAY(s->arena, bool, b.p.n_label + 1);
   b.read = body_reads(s, sum);
-  b.turned = NEW_ARRAY(s->arena, bool, sum->n_slot + 1);
+  b.transposed = NEW_ARRAY(s->arena, bool, sum->n_slot + 1);
   b.run = NEW_ARRAY(s->arena, uint32_t, b.p.n_label + 1);
   b.rows = b.lanes = NOWHERE;
   if (!is_free(&b) || !batch_find(&b) || !(is_known(&b) ? copies_choose : matrices_choose)(&b)) return k;

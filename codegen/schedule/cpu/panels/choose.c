@@ -17,7 +17,7 @@ enum {
 
 /* Costs, in multiply-adds of a vector. */
 #define ONE_BY_ONE 3.0       /* an element stored, or packed, by itself; */
-#define TURNED 0.5           /*   or transposed by squares; */
+#define TRANSPOSED 0.5       /*   or transposed by squares; */
 #define VECTOR 2.0           /* a vector of elements */
 #define IN_PLACE 1.5         /* a multiply-add whose operands are read in place */
 #define ALONE 2.0            /* a scalar multiply-add */
@@ -118,7 +118,7 @@ static double fill_cost(const Panel *t, const Pack *k, int64_t one) {
   int64_t last = k->n_red ? (int64_t)k->red[k->n_red - 1] : NO_LABEL;
   double each = ONE_BY_ONE;
   if (k->place == NOWHERE) return 0;
-  if (k->turned != NO_LABEL) each = TURNED;
+  if (k->transposed != NO_LABEL) each = TRANSPOSED;
   else if ((k->lanes || k->across) && pack_moves(k->of, x->tile) > 0) each = one_along(one, p->size[x->tile]);
   else if (!k->lanes && !k->across && last != NO_LABEL && pack_moves(k->of, last) > 0)
     each = one_along(one, p->size[last]);

@@ -52,7 +52,7 @@ static void run_choose(Cross *c, bool threads) {
 }
 
 /* Transposes the square of `side` points of a and `side` lanes that starts at a0 and lane0. */
-static uint32_t square_turned(Cross *c, int64_t side, const Expr *a0, const Expr *lane0) {
+static uint32_t square_transposed(Cross *c, int64_t side, const Expr *a0, const Expr *lane0) {
   Sched *s = c->t->s;
   uint32_t label[CROSS_LABELS_MOST], n = cross_kept_labels(c, label);
   const Expr *dim[2] = {ex_int(s, side), ex_int(s, side)}, *at[2];
@@ -94,7 +94,7 @@ static void squares_store(Cross *c, int64_t side, const Expr *lane0, uint32_t li
   Sched *s = c->t->s;
   LoopBody *was = s->body;
   const Expr *a0 = cross_loop_whole(c, "at", c->slots[c->a], side);
-  square_put(c, side, square_turned(c, side, a0, lane0), a0, lane0, lines, point);
+  square_put(c, side, square_transposed(c, side, a0, lane0), a0, lane0, lines, point);
   into(s, was);
 }
 

@@ -47,7 +47,7 @@ static uint32_t walked_last(const Panel *t) {
  * the innermost one that is walked over around the panels. */
 static uint32_t line_next(const Panel *t, const Pack *k, const Side *x) {
   uint32_t r = NOWHERE, last = walked_last(t);
-  bool part = pack_is_part(x, k->turned);
+  bool part = pack_is_part(x, k->transposed);
   for (uint32_t i = 0; part && i < k->n_red; i++) r = k->lies[i];
   if (part) return r;
   if (!t->keep.sums && x->n_far && ex_has_label(k->of, x->far[x->n_far - 1])) return x->far[x->n_far - 1];
@@ -65,7 +65,7 @@ static void labels_ahead(Panel *t, const Pack *k, const Side *x, const Expr *in,
   Sched *s = t->s;
   for (uint32_t l = 0; l < t->p->n_label; l++) {
     if (!t->next.label[l] || !ex_has_label(k->of, l)) continue;
-    const Expr *at = l == x->tile ? in : l == k->turned ? from : pack_is_part(x, l) ? t->block.at[l] : NULL;
+    const Expr *at = l == x->tile ? in : l == k->transposed ? from : pack_is_part(x, l) ? t->block.at[l] : NULL;
     const Expr *last = ex_sub(s, t->p->stage->bound[l], ex_int(s, 1));
     t->e->label[l] = at ? ex_min(s, last, ex_add(s, t->next.label[l], at)) : t->next.label[l];
   }
@@ -74,7 +74,7 @@ static void labels_ahead(Panel *t, const Pack *k, const Side *x, const Expr *in,
 bool pack_looks_ahead(const Panel *t) {
   const Side *x = &t->v;
   bool part = false;
-  for (uint32_t k = 0; k < t->n_pack; k++) part |= t->pack[k].lanes && pack_is_part(x, t->pack[k].turned);
+  for (uint32_t k = 0; k < t->n_pack; k++) part |= t->pack[k].lanes && pack_is_part(x, t->pack[k].transposed);
   double lanes = (double)(x->flat == NO_LABEL ? x->unit * x->units : t->p->size[x->tile]);
   return part && !t->keep.sums && pack_lane_bytes(t) * lanes * pack_near_all(t, x) <= (double)PACK_AHEAD;
 }
@@ -83,10 +83,10 @@ bool pack_looks_ahead(const Panel *t) {
  * none. */
 static uint32_t square_next(const Panel *t, const Pack *k, const Side *x) {
   uint32_t next = NOWHERE;
-  if (!t->keep.sums || pack_is_part(x, k->turned) || !read_is_far(t->s, t->p, k->of)) return NOWHERE;
+  if (!t->keep.sums || pack_is_part(x, k->transposed) || !read_is_far(t->s, t->p, k->of)) return NOWHERE;
   for (uint32_t i = 0; i < k->n_red; i++) {
-    bool run = k->n_run && pack_axis(k->of, k->red[i]) > pack_axis(k->of, (uint32_t)k->turned);
-    if (k->red[i] != k->turned && !run) next = k->red[i];
+    bool run = k->n_run && pack_axis(k->of, k->red[i]) > pack_axis(k->of, (uint32_t)k->transposed);
+    if (k->red[i] != k->transposed && !run) next = k->red[i];
   }
   return next;
 }
@@ -95,17 +95,17 @@ static uint32_t square_next(const Panel *t, const Pack *k, const Side *x) {
  * its end. */
 static void fetch_square(Panel *t, const Pack *k, const Side *x, uint32_t next) {
   Sched *s = t->s;
-  const Expr *was = t->e->label[next], *from = t->e->label[k->turned];
-  int64_t one = dtype_size((DType)k->of->dtype), bytes = (int64_t)SQUARE * one * pack_depth(t, (uint32_t)k->turned);
+  const Expr *was = t->e->label[next], *from = t->e->label[k->transposed];
+  int64_t one = dtype_size((DType)k->of->dtype), bytes = (int64_t)SQUARE * one * pack_depth(t, (uint32_t)k->transposed);
   const Expr *at = ex_add(s, was, ex_int(s, bytes < AHEAD ? AHEAD / bytes : 1));
   t->e->label[next] = ex_min(s, at, ex_sub(s, t->p->stage->bound[next], ex_int(s, 1)));
   read_fetch(s, t->p, k->of, t->e);
   if (rows_apart(t, k, x) % LINE) {
     const Expr *end = ex_add(s, from, ex_int(s, LINE / one - 1));
-    t->e->label[k->turned] = ex_min(s, end, ex_sub(s, t->p->stage->bound[k->turned], ex_int(s, 1)));
+    t->e->label[k->transposed] = ex_min(s, end, ex_sub(s, t->p->stage->bound[k->transposed], ex_int(s, 1)));
     read_fetch(s, t->p, k->of, t->e);
   }
-  t->e->label[next] = was, t->e->label[k->turned] = from;
+  t->e->label[next] = was, t->e->label[k->transposed] = from;
 }
 
 /* If squares go along a part and two blocks fit the cache: prefetches what the next block has in this place. Otherwise
@@ -116,7 +116,7 @@ void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, con
     fetch_square(t, k, x, square);
     return;
   }
-  bool ahead = t->next.wanted && pack_is_part(x, k->turned);
+  bool ahead = t->next.wanted && pack_is_part(x, k->transposed);
   if ((!ahead && r == NOWHERE) || k->comes) return;
   const Expr **was = NEW_ARRAY(t->s->arena, const Expr *, n + 1);
   memcpy(was, t->e->label, n * sizeof *was);

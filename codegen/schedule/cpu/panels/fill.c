@@ -206,7 +206,7 @@ static void fill_one(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) 
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[x->tile], *unit = x->flat == NO_LABEL ? ex_int(s, x->unit) : size;
   if (whole) {
-    if (k->turned == NO_LABEL && unit->kind == EX_INT && pack_moves(k->of, x->tile) > 0)
+    if (k->transposed == NO_LABEL && unit->kind == EX_INT && pack_moves(k->of, x->tile) > 0)
       pack_ahead_across(t, k, x, first, unit->i);
     fill_lanes(t, k, x, first, ex_int(s, 0), unit, NULL);
     return;
@@ -226,9 +226,9 @@ static const Expr *span(Sched *s, const char *name, int64_t n, LoopBind bind) {
 }
 
 /* The transposed label's first value, and how many there are. */
-static const Expr *turned_range(Panel *t, const Pack *k, Side *x, const Expr **lo) {
-  const Part *part = pack_part(x, k->turned);
-  return part ? (*lo = part->slot_lo, part->slot_n) : pack_range(t, (uint32_t)k->turned, lo);
+static const Expr *transposed_range(Panel *t, const Pack *k, Side *x, const Expr **lo) {
+  const Part *part = pack_part(x, k->transposed);
+  return part ? (*lo = part->slot_lo, part->slot_n) : pack_range(t, (uint32_t)k->transposed, lo);
 }
 
 /* ---- squares along several labels, which are contiguous together in the source ---- */
@@ -241,15 +241,15 @@ static int64_t run_points(const Panel *t, const Pack *k) {
 }
 
 /* Sets the transposed labels to point `from` of the block, which begins at `lo` of the first label. */
-static void turned_at(Panel *t, const Pack *k, const Expr *lo, const Expr *from) {
+static void transposed_at(Panel *t, const Pack *k, const Expr *lo, const Expr *from) {
   Sched *s = t->s;
   for (uint32_t i = k->n_run; i-- > 0;) {
     const Expr *size = ex_int(s, t->p->size[k->run[i]]);
     pack_label_is(t, k->run[i], expr_op2(s->x, OP_MOD, from, size));
     from = expr_op2(s->x, OP_IDIV, from, size);
   }
-  t->block.at[k->turned] = from;
-  t->e->label[k->turned] = ex_add(s, lo, from);
+  t->block.at[k->transposed] = from;
+  t->e->label[k->transposed] = ex_add(s, lo, from);
 }
 
 /* The element at point `from` of the block: of the source with its transposed axes joined, where such points are
@@ -283,19 +283,19 @@ static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   at[0] = span(s, "a", wide, BIND_SEQ);
   const Expr *row = lane_of(t, x, first, ex_add(s, lane, at[0]), whole);
   t->e->label[x->tile] = whole ? row : named(s, NULL, "row", row);
-  turned_at(t, k, lo, from);
+  transposed_at(t, k, lo, from);
   const Expr *in = ex_add(s, lane, at[0]);
   if (x->flat == NO_LABEL) in = ex_add(s, ex_mul(s, x->at, ex_int(s, x->unit)), in);
   pack_fetch_line(t, k, x, in, from);
   at[1] = span(s, "b", wide, BIND_VECTOR);
   const Expr *point = ex_add(s, from, at[1]);
-  if (!k->n_run) t->e->label[k->turned] = ex_add(s, lo, point);
+  if (!k->n_run) t->e->label[k->transposed] = ex_add(s, lo, point);
   store_add(s, square, 2, at, k->n_run ? run_value(t, k, lo, point) : pack_value(t, k));
   into(s, was);
   transpose_add(s, square);
   at[0] = span(s, "b", wide, BIND_SEQ);
-  if (k->n_run) turned_at(t, k, lo, named(s, NULL, "point", ex_add(s, from, at[0])));
-  else t->block.at[k->turned] = ex_add(s, from, at[0]);
+  if (k->n_run) transposed_at(t, k, lo, named(s, NULL, "point", ex_add(s, from, at[0])));
+  else t->block.at[k->transposed] = ex_add(s, from, at[0]);
   at[1] = span(s, "a", wide, BIND_VECTOR);
   pack_store(t, k, ex_add(s, lane, at[1]), place_read(s, square, 2, at), NULL);
   into(s, was);
@@ -304,18 +304,19 @@ static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
 /* Fills point by point, if there are too few for a square. */
 static void fill_points(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lo, const Expr *n, bool whole) {
   Sched *s = t->s;
-  uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
+  uint32_t v = var_new(s, t->p->stage->label[k->transposed], "r");
   LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), n, 1, BIND_SEQ)->body);
-  t->block.at[k->turned] = var_read(s, v);
-  t->e->label[k->turned] = ex_add(s, lo, var_read(s, v));
+  t->block.at[k->transposed] = var_read(s, v);
+  t->e->label[k->transposed] = ex_add(s, lo, var_read(s, v));
   fill_one(t, k, x, first, whole);
   into(s, was);
 }
 
 /* Loops over the reduced labels but those that are transposed; run: those behind the first are not. */
-static void loops_but_turned(Panel *t, const Pack *k, bool run) {
+static void loops_but_transposed(Panel *t, const Pack *k, bool run) {
   for (uint32_t i = 0; i < k->n_red; i++)
-    if (k->lies[i] != k->turned && !number_among(k->n_run, k->run, k->lies[i])) pack_loop_red(t, k->lies[i], BIND_SEQ);
+    if (k->lies[i] != k->transposed && !number_among(k->n_run, k->run, k->lies[i]))
+      pack_loop_red(t, k->lies[i], BIND_SEQ);
   for (uint32_t i = 0; i < k->n_run && run; i++) {
     if (number_among(k->n_red, k->lies, k->run[i])) pack_loop_red(t, k->run[i], BIND_SEQ);
     else pack_loop_whole(t, k->run[i]);
@@ -333,9 +334,9 @@ static const Expr *loop_squares(Panel *t, int64_t lanes, int64_t wide) {
 
 /* Fills a tile's lanes by transposed squares, if the source is contiguous along another label. The last square
  * overlaps the one before if too little is left. A predicate's range may be smaller than a square. */
-static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
+static void fill_transposed(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
   Sched *s = t->s;
-  const Expr *lo, *points = turned_range(t, k, x, &lo), *n = ex_mul(s, points, ex_int(s, run_points(t, k)));
+  const Expr *lo, *points = transposed_range(t, k, x, &lo), *n = ex_mul(s, points, ex_int(s, run_points(t, k)));
   bool flat = x->flat != NO_LABEL;
   int64_t lanes = flat ? t->p->size[x->tile] : x->unit;
   bool small = (flat ? lanes < SQUARE : lanes % SQUARE) || (n->kind == EX_INT && n->i < SQUARE);
@@ -343,7 +344,7 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
   LoopBody *was = s->body;
   const Expr *side = ex_int(s, wide);
   if (n->kind == EX_INT && n->i < wide) { /* a predicate may leave that few */
-    loops_but_turned(t, k, true);
+    loops_but_transposed(t, k, true);
     fill_points(t, k, x, first, lo, points, whole);
     into(s, was);
     return;
@@ -351,15 +352,15 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
   LoopStmt *some = n->kind == EX_INT ? NULL : if_add(s, expr_op2(s->x, OP_GE, n, side));
   if (some) {
     LoopBody *around = into(s, &some->other);
-    loops_but_turned(t, k, true);
+    loops_but_transposed(t, k, true);
     fill_points(t, k, x, first, lo, points, whole);
     into(s, around);
     into(s, &some->body);
   }
   const Expr *lane = NULL;
-  if (!pack_is_part(x, k->turned)) lane = loop_squares(t, lanes, wide); /* read no more rows at once than that */
-  loops_but_turned(t, k, false);
-  uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
+  if (!pack_is_part(x, k->transposed)) lane = loop_squares(t, lanes, wide); /* read no more rows at once than that */
+  loops_but_transposed(t, k, false);
+  uint32_t v = var_new(s, t->p->stage->label[k->transposed], "r");
   into(s, &for_add(s, v, ex_int(s, 0), n, wide, BIND_SEQ)->body);
   const Expr *from = var_read(s, v);
   if (n->kind != EX_INT || n->i % wide) from = named(s, NULL, "from", ex_min(s, from, ex_sub(s, n, side)));
@@ -467,9 +468,9 @@ static void fill_end(Panel *t, Pack *k, Side *x) {
 void pack_fill(Panel *t, Pack *k) {
   LoopBody *was = t->s->body;
   Side *x = k->lanes ? &t->v : &t->u;
-  bool across = k->turned == NO_LABEL && (k->lanes || k->across);
-  if (!across) loops_near_but(t, x, k->turned, k);
-  if (k->turned != NO_LABEL) fill_tiles(t, k, x, fill_turned);
+  bool across = k->transposed == NO_LABEL && (k->lanes || k->across);
+  if (!across) loops_near_but(t, x, k->transposed, k);
+  if (k->transposed != NO_LABEL) fill_tiles(t, k, x, fill_transposed);
   else if (across) fill_across(t, k, x);
   else fill_along(t, k, x);
   into(t->s, was);

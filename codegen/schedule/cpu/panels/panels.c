@@ -193,9 +193,9 @@ void pack_side_block(Panel *t, Side *x, const Expr *number) {
   else x->tiles = x->n->kind == EX_INT ? ex_div_up(s, x->n, unit) : named(s, NULL, "tiles", ex_div_up(s, x->n, unit));
 }
 
-static bool is_turned(const Panel *t, int64_t label) {
+static bool is_transposed(const Panel *t, int64_t label) {
   for (uint32_t k = 0; k < t->n_pack; k++)
-    if (t->pack[k].turned == label) return true;
+    if (t->pack[k].transposed == label) return true;
   return false;
 }
 
@@ -212,7 +212,7 @@ void pack_part_block(Panel *t, Part *x, const Expr *number) {
     return;
   }
   x->hi = named(s, NULL, "part_end", ex_min(s, ex_add(s, x->lo, slots), size));
-  if (!is_turned(t, x->label)) {
+  if (!is_transposed(t, x->label)) {
     x->slot_lo = x->lo;
     x->slot_n = named(s, NULL, "n", ex_sub(s, x->hi, x->lo));
     return;
@@ -241,7 +241,7 @@ static void next_find(Panel *t, const Blocks *b) {
   bool wanted[WALK_MOST] = {false};
   const Expr *next[WALK_MOST] = {NULL};
   for (uint32_t i = 0; i < t->n_pack; i++)
-    for (uint32_t k = 0; k < b->w.n && pack_is_part(&t->v, t->pack[i].turned); k++)
+    for (uint32_t k = 0; k < b->w.n && pack_is_part(&t->v, t->pack[i].transposed); k++)
       wanted[k] |= !expr_is_int(b->w.extent[k], 1) && ex_has_label(t->pack[i].of, b->label[k]);
   walk_next(t->s, &b->w, wanted, next);
   for (uint32_t k = 0; k < b->w.n; k++)

@@ -59,7 +59,7 @@ typedef struct Pack {
   const Expr *of;            /* part of the body */
   bool lanes;                /* the lanes' side, else the rows' */
   bool across;               /* rows: a tile's are contiguous; lanes: loaded along another label, and transposed: */
-  int64_t turned;            /* this one, reduced or the side's first part; NO_LABEL: none */
+  int64_t transposed;        /* this one, reduced or the side's first part; NO_LABEL: none */
   uint32_t n_run, *run;      /* if it is reduced: together with these shorter ones behind it in the source, reduced or
                               * whole in a block */
   uint32_t place, n_red, *red; /* NOWHERE: not packed, read in place; its reduced labels, in order */

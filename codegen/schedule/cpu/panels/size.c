@@ -122,7 +122,7 @@ static bool is_stored(const Panel *t, uint32_t buffer) {
 }
 
 /* Whether the pack is a tensor read along other axes than that of the lanes, with plain indices. */
-static bool is_turnable(const Panel *t, const Pack *k) {
+static bool is_transposable(const Panel *t, const Pack *k) {
   const Expr *of = k->of;
   if (!k->lanes || of->kind != EX_READ || t->p->stage->slot[of->i].kept) return false;
   if (is_stored(t, buffer_seen(t->s, t->p->stage->slot[of->i].index)->id)) return false;
@@ -164,8 +164,8 @@ static uint32_t short_run(const Panel *t, const Pack *k) {
 }
 
 /* The reduced label before such a run of *n, with which it makes squares; NO_LABEL: there is none. */
-static int64_t turns_run(const Panel *t, const Pack *k, uint32_t *n) {
-  *n = is_turnable(t, k) && t->v.unit % (SQUARE / 2) == 0 ? short_run(t, k) : 0;
+static int64_t transposed_run(const Panel *t, const Pack *k, uint32_t *n) {
+  *n = is_transposable(t, k) && t->v.unit % (SQUARE / 2) == 0 ? short_run(t, k) : 0;
   int64_t points = 1, label = NO_LABEL;
   uint32_t own = 0;
   for (uint32_t i = 0; *n && i <= *n; i++) {
@@ -180,13 +180,13 @@ static int64_t turns_run(const Panel *t, const Pack *k, uint32_t *n) {
 }
 
 /* The reduced label along which the lanes' pack is read, to be transposed, together with *n labels behind it. */
-static int64_t turns(const Panel *t, const Pack *k, uint32_t *n) {
+static int64_t transposed_label(const Panel *t, const Pack *k, uint32_t *n) {
   uint32_t r = k->n_red ? k->red[k->n_red - 1] : NOWHERE;
   *n = 0;
   if (t->depth.cut_too != NO_LABEL && pack_moves(k->of, t->depth.cut) > 0) r = (uint32_t)t->depth.cut;
   if (r == NOWHERE || t->p->size[r] < (int64_t)SQUARE || pack_depth(t, r) < (int64_t)SQUARE || t->v.unit % (SQUARE / 2))
-    return turns_run(t, k, n);
-  return pack_moves(k->of, r) > pack_moves(k->of, t->v.tile) ? (int64_t)r : turns_run(t, k, n);
+    return transposed_run(t, k, n);
+  return pack_moves(k->of, r) > pack_moves(k->of, t->v.tile) ? (int64_t)r : transposed_run(t, k, n);
 }
 
 /* Takes labels of constant size whole into the block while there is room, those of the result's smallest strides
@@ -244,7 +244,7 @@ static double part_gain(const Panel *t, uint32_t label) {
     double n = 1;
     uint32_t run;
     if (!k->lanes || pack_moves(k->of, label) <= 0 || pack_moves(k->of, t->v.tile) >= 0 ||
-        turns(t, k, &run) != NO_LABEL)
+        transposed_label(t, k, &run) != NO_LABEL)
       continue;
     for (uint32_t l = 0; l < p->n_label; l++) n *= ex_has_label(k->of, l) ? (double)p->size[l] : 1;
     all += n;
@@ -596,7 +596,7 @@ static void depth_size(Panel *t) {
   bool *last = NEW_ARRAY(t->s->arena, bool, p->n_label + 1), fits = true;
   depth_in_order(t, p->red);
   for (uint32_t i = 0; i < t->n_pack; i++) {
-    uint32_t run = is_turnable(t, &t->pack[i]) ? short_run(t, &t->pack[i]) : 0;
+    uint32_t run = is_transposable(t, &t->pack[i]) ? short_run(t, &t->pack[i]) : 0;
     for (uint32_t j = 1; j <= run; j++) last[t->pack[i].of->arg[t->pack[i].of->n - j]->i] = true;
   }
   for (uint32_t k = 0; k < p->n_red; k++) fits &= !last[p->red[k]] || is_deep(t, p->red[k]);
@@ -630,12 +630,12 @@ static void packs_choose(Panel *t) {
     Pack *k = &t->pack[i];
     const Side *x = k->lanes ? &t->v : &t->u;
     int along = k->n_red ? pack_moves(k->of, k->red[k->n_red - 1]) : -1, tile = pack_moves(k->of, x->tile);
-    k->turned = k->lanes ? turns(t, k, &k->n_run) : NO_LABEL;
+    k->transposed = k->lanes ? transposed_label(t, k, &k->n_run) : NO_LABEL;
     k->run = NEW_ARRAY(t->s->arena, uint32_t, k->n_run + 1);
     for (uint32_t j = 0; j < k->n_run; j++) k->run[j] = (uint32_t)k->of->arg[k->of->n - k->n_run + j]->i;
-    if (k->lanes && k->turned == NO_LABEL && t->v.n_part && pack_moves(k->of, t->v.part[0].label) > 0 && tile < 0)
-      k->turned = t->v.part[0].label;
-    k->across = k->lanes ? k->turned != NO_LABEL : tile > along;
+    if (k->lanes && k->transposed == NO_LABEL && t->v.n_part && pack_moves(k->of, t->v.part[0].label) > 0 && tile < 0)
+      k->transposed = t->v.part[0].label;
+    k->across = k->lanes ? k->transposed != NO_LABEL : tile > along;
     bool plain = k->of->kind == EX_READ,
          steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
     if (k->lanes) continue;
@@ -656,12 +656,12 @@ static bool tile_fits(const Sched *s, int64_t rows, int64_t lanes, int64_t one) 
 void pack_cut(Panel *t) {
   int64_t one = tile_vector(t->s, t->p->stage->sum->acc), rows = t->u.unit, lanes = t->v.unit, best = 0;
   int64_t line = t->keep.held ? 64 / dtype_size(t->p->stage->sum->acc) : 1;
-  bool turned = false;
+  bool transposed = false;
   if (t->fitted && has_few(t)) return;
-  for (uint32_t k = 0; k < t->n_pack; k++) turned |= t->pack[k].lanes && t->pack[k].across;
+  for (uint32_t k = 0; k < t->n_pack; k++) transposed |= t->pack[k].lanes && t->pack[k].across;
   for (int64_t r = rows; r > 0; r--)
     for (int64_t l = lanes; l >= one; l--) {
-      if (rows % r || lanes % l || (turned && l % (SQUARE / 2)) || l % line || !tile_fits(t->s, r, l, one) ||
+      if (rows % r || lanes % l || (transposed && l % (SQUARE / 2)) || l % line || !tile_fits(t->s, r, l, one) ||
           r * l <= best)
         continue;
       best = r * l;

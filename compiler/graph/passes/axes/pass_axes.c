@@ -218,10 +218,10 @@ static void orders_find(Axes *c, const EinRegion *r) {
 
 /* ---- the new graph ----------------------------------------------------------------------------------------------- */
 
-typedef struct Turn { Axes *c; const EinNode *n; uint32_t *to; } Turn; /* to: by old label */
+typedef struct Permuted { Axes *c; const EinNode *n; uint32_t *to; } Permuted; /* to: by old label */
 
-static const Expr *turned(void *env, Exprs *p, const Expr *e) {
-  Turn *t = env;
+static const Expr *leaf_permuted(void *env, Exprs *p, const Expr *e) {
+  Permuted *t = env;
   if (e->kind == EX_LABEL && t->to) return expr_label(p, t->to[e->i]);
   const uint32_t *order = e->kind == EX_READ ? t->c->order[t->n->input[e->i]->id] : NULL;
   if (!order) return e;
@@ -240,7 +240,7 @@ static EinNode *vertex_again(void *env, Rebuild *b, EinRegion *r, const EinNode 
   Axes *c = env;
   const uint32_t *order = c->order[n->id], all = n->sum->n_out + n->sum->n_red;
   if (!order && !reads_changed(c, n)) return rebuild_copy(b, r, n);
-  Turn t = {c, n, order ? NEW_ARRAY(b->arena, uint32_t, all + 1) : NULL};
+  Permuted t = {c, n, order ? NEW_ARRAY(b->arena, uint32_t, all + 1) : NULL};
   const Expr **bound = NEW_ARRAY(b->arena, const Expr *, all + 1);
   Str *label = NEW_ARRAY(b->arena, Str, all + 1);
   EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
@@ -251,7 +251,7 @@ static EinNode *vertex_again(void *env, Rebuild *b, EinRegion *r, const EinNode 
   }
   for (uint32_t i = 0; i < n->sum->n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
   EinSum s = *n->sum;
-  sum_map(b->g->exprs, &s, turned, &t);
+  sum_map(b->g->exprs, &s, leaf_permuted, &t);
   if (order) rebuild_note(b, "values with their axes in another order", n->place);
   return rebuild_vertex(b, r, n, &s, bound, label, input);
 }

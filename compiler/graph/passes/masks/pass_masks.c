@@ -106,7 +106,7 @@ static bool part_solved(Masks *c, const Expr *e, uint64_t factor, Op *op, const 
   int64_t strict, way;
   for (uint32_t k = 0; k < 2 && !found; k++) {
     if (!(e->arg[k]->labels & red_of(c)) || e->arg[1 - k]->labels & red_of(c)) continue;
-    *op = k ? op_turned((Op)e->op) : (Op)e->op;
+    *op = k ? op_swapped((Op)e->op) : (Op)e->op;
     *g = e->arg[k], *h = e->arg[1 - k], found = true;
   }
   if ((found && !((*g)->labels & out_of(c) & ~factor)) || e->arg[0]->dtype != DT_I64) return found;

@@ -73,8 +73,8 @@ static bool among(const Classes *c, const Expr *e, Among *a) {
   if (e->kind != EX_OP || e->dtype != DT_I64) return false;
   if (e->op == OP_CAST) return among_dtype(c, (DType)e->arg[0]->dtype, a);
   if (e->n != 2) return false;
-  bool turned = e->op == OP_MUL && e->arg[0]->kind == EX_INT;
-  const Expr *of = e->arg[turned], *by = e->arg[!turned];
+  bool swapped = e->op == OP_MUL && e->arg[0]->kind == EX_INT;
+  const Expr *of = e->arg[swapped], *by = e->arg[!swapped];
   bool number = by->kind == EX_INT && by->i >= 1 && by->i <= CLASSES_MOST;
   if (e->op == OP_MOD && number) return *a = (Among){0, by}, true;
   if (!among(c, of, a)) return false;
@@ -192,7 +192,7 @@ static bool take(Classes *c, const Expr *e) {
   if (e->arg[0]->dtype != DT_I64) return false;
   if (e->op == OP_EQ) return take_remainder(c, e->arg[0], e->arg[1]) || take_remainder(c, e->arg[1], e->arg[0]);
   if (e->op != OP_LT && e->op != OP_LE && e->op != OP_GT && e->op != OP_GE) return false;
-  return take_bound(c, e->arg[0], (Op)e->op, e->arg[1]) || take_bound(c, e->arg[1], op_turned((Op)e->op), e->arg[0]);
+  return take_bound(c, e->arg[0], (Op)e->op, e->arg[1]) || take_bound(c, e->arg[1], op_swapped((Op)e->op), e->arg[0]);
 }
 
 /* Sorts the other conjuncts. */

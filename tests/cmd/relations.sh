@@ -160,4 +160,27 @@ done
 want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 4 --costs=eindecomp --format=task --roundtrip
 want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 4 --costs=eindecomp --derivation
 shows 'as in Table 1'
+
+# Blocks of every element type, drawn numbers and comparisons: relations give what the program gives.
+cat >types.ein <<'EIN'
+input A[i:8,k:6] : i8
+input B[k:6,j:8] : u8
+input C[i:8,j:8] : bf16
+input D[i:8,j:8] : f16
+Q[i,j:8] = sum[k] i32(A[i,k]) * i32(B[k,j])
+output R[j] = max[i] C[i,j]
+output S[i,j] = C[i,j] + bf16(Q[i,j])
+output U[i] = sum[j] D[i,j]
+output V[i] = uniform[i](7) + f32(Q[i,0])
+output M[i:8] = max[j] B[0,j] + u8(i)
+output N[j:8] = min[i] A[i,0] * i8(j)
+output K[i] = argmax[j] C[i,j]
+output L[i] = permutation[i:8](3)
+output O[i,j] = C[i,j] != D[i,j] or f32(C[i,j]) <= f32(D[i,j])
+EIN
+want 0 "$EIN" plan types.ein -n 4 --format=ia --roundtrip -o types.ia
+want 0 "$EIN" run types.ein A=iota B=iota C=iota D=iota
+grep -v : out >program
+want 0 "$EIN" run types.ia A=iota B=iota C=iota D=iota
+grep -v : out | cmp - program || wrong "relations give other values"
 finish

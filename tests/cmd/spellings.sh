@@ -54,6 +54,10 @@ half yes 'input X[i:72,d:128] : i32
 output Y[i,j:72] = sum[d] (X[i,d] - X[j,d])^4'
 half no 'input X[i:72,d:128] : f64
 output Y[i,j:72] = max[d] (X[i,d] - X[j,d])^3'
+half no 'input X[i:72,d:128] : u8
+output Y[i,j:72] = sum[d] i32(abs(X[i,d] - X[j,d]))'
+half yes 'input X[i:72,d:128] : i8
+output Y[i,j:72] = sum[d] i32(abs(X[i,d] - X[j,d]))'
 half yes 'input X[n:128,a:4,h:2,b:17] : f32
 output Y[h,a,b,c:4,d:17] = sum[n] X[n,a,h,b] * X[n,c,h,d]'
 half yes 'input X[i:66,n:150] : f32

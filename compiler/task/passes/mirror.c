@@ -71,7 +71,8 @@ static bool is_even(const Expr *e) {
 
 static const Expr *op_in_order(void *env, Exprs *x, const Expr *e) {
   (void)env;
-  if (is_op(e, OP_ABS)) return expr_op1(x, OP_ABS, difference_in_order(x, e->arg[0]));
+  if (is_op(e, OP_ABS) && e->dtype != DT_U8) /* 0 - 1 is 255 */
+    return expr_op1(x, OP_ABS, difference_in_order(x, e->arg[0]));
   if (is_op(e, OP_POW) && is_even(e->arg[1])) return expr_op2(x, OP_POW, difference_in_order(x, e->arg[0]), e->arg[1]);
   unsigned laws = e->kind == EX_OP && e->n == 2 ? op_info[e->op].laws : 0;
   if (laws & LAW_COMMUTATIVE && laws & LAW_ASSOCIATIVE) return chain_in_order(x, e);

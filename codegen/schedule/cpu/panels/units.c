@@ -156,7 +156,7 @@ static bool is_rows_value(const Rewrite *w, const Expr *e) {
 
 /* Swaps row - x, of which only the magnitude matters: an operation can subtract a memory operand, but not subtract
  * from one. */
-static const Expr *turned_round(Rewrite *w, const Expr *e) {
+static const Expr *difference_swapped(Rewrite *w, const Expr *e) {
   return is_op(e, OP_SUB) && is_rows_value(w, e->arg[0]) ? expr_op2(w->t->s->x, OP_SUB, e->arg[1], e->arg[0]) : e;
 }
 
@@ -167,7 +167,7 @@ static const Expr *rewritten(Rewrite *w, const Expr *e) {
   if (made) return made;
   bool sum = is_op(e, OP_ADD) || is_op(e, OP_SUB), square = is_op(e, OP_MUL) && e->arg[0] == e->arg[1];
   for (uint32_t k = 0; k < e->n; k++) {
-    arg[k] = !w->one && (square || is_op(e, OP_ABS)) ? turned_round(w, e->arg[k]) : e->arg[k];
+    arg[k] = !w->one && (square || is_op(e, OP_ABS)) ? difference_swapped(w, e->arg[k]) : e->arg[k];
     arg[k] = sum && w->one && is_rows_value(w, arg[k]) ? expr_op2(x, OP_MUL, arg[k], w->one) : rewritten(w, arg[k]);
   }
   made = is_op(e, OP_CAST) ? e : expr_op_like(x, e, arg);

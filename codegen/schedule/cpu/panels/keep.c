@@ -133,7 +133,7 @@ void pack_sums_new(Panel *t) {
 
 void pack_sums_store(Panel *t) {
   uint32_t none[ROWS_MOST] = {0};
-  const Expr *u0, *v0;
+  const Expr *u0 = NULL, *v0;
   if (t->keep.line) {
     pack_line_store(t);
     return;

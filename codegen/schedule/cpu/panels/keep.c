@@ -41,11 +41,11 @@ static uint32_t near_kept(const Panel *t, uint32_t *label) {
 }
 
 /* [near labels.., tiles of lanes, tiles of rows, rows, lanes], or [near labels.., rows, lanes] if a row's lanes are
- * contiguous. In rounds, the block's number comes first. */
+ * contiguous. In rounds of the reduced labels, the block's number comes first. */
 static uint32_t sum_at(Panel *t, int64_t r, const Expr *l, const Expr **at) {
   Sched *s = t->s;
   uint32_t *near = NEW_ARRAY(s->arena, uint32_t, t->p->n_label + 1), n_near = near_kept(t, near), n = 0;
-  if (t->rounds) at[n++] = t->block.number;
+  if (t->deep_rounds) at[n++] = t->block.number;
   for (uint32_t k = 0; k < n_near; k++) at[n++] = t->block.at[near[k]];
   if (t->keep.line) {
     at[n++] = t->keep.by_tile ? ex_int(s, r) : ex_add(s, ex_mul(s, t->u.at, ex_int(s, t->u.unit)), ex_int(s, r));
@@ -71,7 +71,7 @@ static void sums_place(Panel *t) {
   Sched *s = t->s;
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 5);
   uint32_t *near = NEW_ARRAY(s->arena, uint32_t, t->p->n_label + 1), n_near = near_kept(t, near), n = 0;
-  if (t->rounds) dim[n++] = ex_int(s, pack_blocks(t));
+  if (t->deep_rounds) dim[n++] = ex_int(s, pack_blocks(t));
   for (uint32_t k = 0; k < n_near; k++) dim[n++] = ex_int(s, near_size(t, near[k]));
   if (t->keep.line) {
     dim[n++] = ex_int(s, t->keep.by_tile ? t->u.unit : t->u.units * t->u.unit);
@@ -83,8 +83,8 @@ static void sums_place(Panel *t) {
     dim[n++] = ex_int(s, t->v.unit);
   }
   DType acc = t->p->stage->sum->acc;
-  t->block.kept = t->rounds ? place_shared(s, "sums", acc, n, dim) : place_own(s, NULL, "sums", acc, n, dim);
-  if (!t->rounds) var_add(s, t->block.kept, NULL);
+  t->block.kept = t->deep_rounds ? place_shared(s, "sums", acc, n, dim) : place_own(s, NULL, "sums", acc, n, dim);
+  if (!t->deep_rounds) var_add(s, t->block.kept, NULL);
 }
 
 static void rows_open(Panel *t, const Expr **u0) {
@@ -125,7 +125,7 @@ void pack_sums_new(Panel *t) {
   const Expr *u0, *v0;
   sums_place(t);
   LoopBody *was = t->s->body;
-  if (t->rounds) pack_round_is(t, false);
+  if (t->deep_rounds) pack_round_is(t, false);
   pack_tiles_open(t, &u0, &v0);
   pack_sums_step(t, NULL);
   into(t->s, was);
@@ -139,7 +139,7 @@ void pack_sums_store(Panel *t) {
     return;
   }
   LoopBody *was = t->s->body;
-  if (t->rounds) pack_round_is(t, true);
+  if (t->deep_rounds) pack_round_is(t, true);
   pack_tiles_open(t, &u0, &v0);
   pack_rows_do(t, none, u0, v0, sum_load);
   into(t->s, was);

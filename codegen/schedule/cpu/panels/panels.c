@@ -12,10 +12,11 @@
  *
  * or, in rounds, if that needs less memory (share.c):
  *
- *   for each block of the reduced labels
- *     fill all panels, by threads
- *     for each block of rows and lanes, by threads
- *       add its tiles to its sums; in the last round, store these
+ *   for each lot of blocks of lanes, for each lot of blocks of rows
+ *     for all of the reduced labels, or for each block of them
+ *       fill the lots' panels, by threads
+ *       for each block of rows and lanes, by threads
+ *         compute its tiles as above, or add them to its sums; in the last round of the lots, store these
  */
 #include "panels.h"
 
@@ -166,9 +167,7 @@ static void block(Panel *t) {
   }
   if (t->keep.sums) pack_sums_new(t);
   LoopBody *around = s->body;
-  if (t->rounds) {
-    pack_round_at(t);
-  } else {
+  if (!t->deep_rounds) {
     for (uint32_t k = 0; k < t->depth.n_outer; k++) pack_loop_whole(t, t->depth.outer[k]);
     deep_open(t);
     deep_too_open(t);
@@ -229,11 +228,18 @@ typedef struct Blocks {
 } Blocks;
 
 static void blocks_add(Panel *t, Blocks *b, uint32_t label, int64_t step) {
-  Sched *s = t->s;
-  const Expr *size = t->p->stage->bound[label];
   b->label[b->w.n] = label, b->step[b->w.n] = step;
-  walk_add(
-      s, &b->w, step == 1 ? t->p->stage->label[label] : NULL, step == 1 ? size : ex_div_up(s, size, ex_int(s, step)));
+  walk_add(t->s, &b->w, step == 1 ? t->p->stage->label[label] : NULL, pack_cut_parts(t, label, step));
+}
+
+/* Sets the side's block to that of the walk. */
+static void blocks_at(Panel *t, const Blocks *b, Side *x) {
+  PackCut cut[WALK_MOST];
+  const Expr *in[WALK_MOST];
+  for (uint32_t k = 0, n = pack_cuts(x, cut); k < n; k++)
+    for (uint32_t i = 0; i < b->w.n; i++)
+      if (b->label[i] == cut[k].label) in[k] = b->w.index[i];
+  pack_side_at(t, x, in);
 }
 
 /* Finds the block that follows the current one. */
@@ -262,20 +268,15 @@ static void blocks_walk(Panel *t, bool threads) {
   Side *side[] = {&t->v, &t->u};
   Blocks *b = NEW(s->arena, Blocks);
   for (uint32_t k = 0; k < t->n_walk; k++) blocks_add(t, b, t->walk[k], 1);
-  uint32_t parts = b->w.n;
   for (size_t i = 0; i < COUNT(side); i++)
     for (uint32_t k = 0; k < side[i]->n_part; k++) blocks_add(t, b, side[i]->part[k].label, side[i]->part[k].slots);
-  uint32_t tiles = b->w.n;
   for (size_t i = 0; i < COUNT(side); i++) blocks_add(t, b, (uint32_t)side[i]->tile, side[i]->unit * side[i]->units);
   if (threads) walk_chunks(s, &b->w, block_work(t), BIND_SEQ);
   else walk_plain(s, &b->w, 0, BIND_SEQ);
-  for (uint32_t k = 0; k < parts; k++) pack_label_is(t, b->label[k], b->w.index[k]);
-  for (size_t i = 0; i < COUNT(side); i++)
-    for (uint32_t k = 0; k < side[i]->n_part; k++) pack_part_block(t, &side[i]->part[k], b->w.index[parts++]);
-  pack_side_block(t, &t->v, b->w.index[tiles]);
-  pack_side_block(t, &t->u, b->w.index[tiles + 1]);
-  if (t->rounds) t->block.number = walk_number(s, &b->w);
-  t->next.wanted = pack_looks_ahead(t);
+  for (uint32_t k = 0; k < t->n_common; k++) pack_label_is(t, t->common[k], b->w.index[k]);
+  if (t->rounds) t->block.number = walk_number(s, &b->w), pack_round_at(t);
+  for (size_t i = 0; i < COUNT(side); i++) blocks_at(t, b, side[i]);
+  t->next.wanted = pack_looks_ahead(t) && !t->v.few;
   if (t->next.wanted) next_find(t, b);
   block(t);
 }

@@ -42,6 +42,10 @@ typedef struct Side {
   const Expr *number;        /* the number of the block, of the tile's label */
   bool shared;               /* all its panels are filled in advance, for all threads (schedule/cpu/panels/share.c) */
   const Expr *block;         /* the current one */
+  uint32_t lot;              /* in lots: of the labels that are cut into blocks (PackCut), those before this one have */
+  int64_t few;               /*   one part in a lot, this one so many, those behind all; 0: all blocks are one lot */
+  const Expr **first;        /* by cut label up to that: its first part in the current lot */
+  const Expr *const *in;     /* by cut label: the current block's place in the lot */
   int64_t flat;              /* lanes: tiles also cover this label of `near`, each point with all of `tile`; NO_LABEL:
                               * none */
 } Side;
@@ -67,6 +71,12 @@ typedef struct Pack {
   bool comes;                /* the next block's share is prefetched during this block's tiles */
   uint32_t line;             /* while it is filled: its values at one point, computed ahead; NOWHERE: none */
 } Pack;
+
+/* A label of which the blocks of a side have a part each, of so many points. */
+typedef struct PackCut {
+  uint32_t label;
+  int64_t step;
+} PackCut;
 
 /* Which execution units do a tile's operations (schedule/cpu/panels/units.c). */
 typedef struct Units {
@@ -98,7 +108,9 @@ typedef struct PanelBlock {
   const Expr **at;           /* by label: its position in the block */
   uint32_t kept;             /* the place of its kept results */
   const Expr *round;         /* in rounds: the number of the current one, */
-  const Expr *number;        /*   and of the block */
+  const Expr *lots;          /*   of its pair of lots, */
+  const Expr *deep;          /*   of its block of the reduced labels, */
+  const Expr *number;        /*   and of the block among those of its lots */
 } PanelBlock;
 
 /* The test of a block's elements while its panels are filled, for which its tiles are made twice: for a block that has
@@ -153,8 +165,8 @@ typedef struct Panel {
   Pack pack[PACKS_MOST];
   const Expr *body;          /* reads of slots beyond the last are those of the packs */
   PanelDepth depth;
-  bool rounds;               /* for each block of the reduced labels, all panels are filled, then all tiles added to
-                              * the sums of all blocks (schedule/cpu/panels/share.c) */
+  bool rounds;               /* panels are filled, then tiles computed, for each pair of lots, */
+  bool deep_rounds;          /*   and for each block of the reduced labels (schedule/cpu/panels/share.c) */
   PanelKeep keep;
   Units units;
   PanelBlock block;
@@ -232,9 +244,13 @@ const Expr *pack_odd_read(Panel *t);     /* whether there were any */
 /* ---- schedule/cpu/panels/share.c ---- */
 void pack_share_choose(Panel *t, bool threads);
 void pack_walk_choose(Panel *t);         /* then the order of the labels around the panels */
+uint32_t pack_cuts(const Side *x, PackCut *cut); /* the labels that are cut into blocks; how many */
+const Expr *pack_cut_parts(Panel *t, uint32_t label, int64_t step); /* the number of its parts in a lot */
 void pack_round_open(Panel *t);          /* if it goes in rounds: opens their loop */
-void pack_round_at(Panel *t);            /* sets the round's block of the reduced labels */
-LoopBody *pack_round_is(Panel *t, bool last); /* opens `if` it is the last round, or the first */
+void pack_round_at(Panel *t);            /* sets the round's lots, and its block of the reduced labels */
+LoopBody *pack_round_is(Panel *t, bool last); /* opens `if` the block of the reduced labels is the last one, or the
+                                               * first */
+void pack_side_at(Panel *t, Side *x, const Expr *const *in); /* the current block, by its place in the lot */
 void pack_share_fill(Panel *t);          /* all panels of shared sides */
 void pack_share_at(Panel *t, Side *x);   /* the current panel, once all labels of the block are known */
 int64_t pack_share_blocks(const Panel *t, const Side *x); /* the number of panels */

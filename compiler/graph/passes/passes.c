@@ -7,11 +7,12 @@
  * products plain; masks become predicates, and predicates ranges, or parts by remainders; what is put together to
  * be taken apart is made in parts, unused labels are removed, and groups of labels get an axis for each, which
  * leaves some vertices mere copies. Then equal vertices are merged before readers are counted, and once more after
- * contraction, whose steps may be equal too. Nested reductions become one before contraction, which then sees
- * whole products; sums over exponents are written out before it, too. What contraction leaves under a predicate is
- * separated after it. What takes long is hoisted, sums of small integers get 32 bits once their points are final,
- * and points that do not differ are made once, before equal vertices are merged again. What then is a softmax becomes
- * choices, which are made apart. At last axes are put in order. */
+ * contraction, whose steps may be equal too. Values get their axes in the order in which they are read, which leaves
+ * copies again. Nested reductions become one before contraction, which then sees whole products; sums over exponents
+ * and choices are written out before it, too. What contraction leaves under a predicate is separated after it. What
+ * takes long is hoisted, sums of small integers get 32 bits once their points are final, and points that do not differ
+ * are made once, before equal vertices are merged again. What then is a softmax becomes choices, which are made apart.
+ * At last axes are put in order. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead, false},
     {"values", graph_values, false},
@@ -25,6 +26,8 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"copies", graph_copies, false},
     {"views", graph_views, true},
     {"common", graph_common, false},
+    {"turned", graph_turned, true},
+    {"copies", graph_copies, false},
     {"places", graph_places, false},
     {"nested", graph_nested, false},
     {"powers", graph_powers, false},

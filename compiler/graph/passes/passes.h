@@ -49,6 +49,8 @@ EinGraph *graph_parts(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Gives maps whose axes are groups of labels an axis for each label, if their readers go over whole groups. */
 EinGraph *graph_flat(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Gives values that nobody sees the order of axes in which maps read them. */
+EinGraph *graph_turned(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has the readers of a vertex that copies another tensor, or lists the neighbours of its points, read that tensor, if
  * only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
@@ -56,9 +58,9 @@ EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_views(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes the least place of a maximum or minimum an argmax or argmin. */
 EinGraph *graph_places(Arena *a, const EinGraph *g, PassNotes *notes);
-/* Makes a reduction of a reduction by the same reducer one. */
+/* Makes a reduction of a reduction by the same reducer one, also of multiples of sums by numbers. */
 EinGraph *graph_nested(Arena *a, const EinGraph *g, PassNotes *notes);
-/* Writes out reductions of a few points over the exponents of powers, and simplifies these. */
+/* Writes out reductions of a few points over the exponents of powers or choices of tensors, and simplifies these. */
 EinGraph *graph_powers(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Cuts products too wide for the next pass (labels, or factors) into steps of two factors, in a cheap order. */
 EinGraph *graph_wide(Arena *a, const EinGraph *g, PassNotes *notes);
@@ -119,7 +121,7 @@ typedef struct PassInfo {
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
   bool one_site;             /* it is left out for many sites, whose blocks would be read in other cuts */
 } PassInfo;
-enum { GRAPH_PASSES = 30 };
+enum { GRAPH_PASSES = 32 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

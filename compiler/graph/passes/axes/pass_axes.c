@@ -8,7 +8,7 @@
  * Values that are maps of one another, label by label, change together. Without rows or maps a value stays: products
  * read it in any order. None changes if one of them is an input or an output, belongs to a repeat, has merged axes, or
  * is read at anything but labels; nor if all operands have a batch last, for then lanes go along the batch. */
-#include "graph/passes/rebuild.h"
+#include "turn.h"
 
 enum { RANK_LEAST = 3 };
 
@@ -62,13 +62,6 @@ static bool is_plain(const Expr *read) {
   return true;
 }
 
-static const Expr **reads_of(Axes *c, const EinSum *s) {
-  const Expr *top[] = {s->body, s->where, s->domain};
-  const Expr **read = NEW_ARRAY(c->b.arena, const Expr *, s->n_slot + 1);
-  expr_slot_reads(c->b.arena, COUNT(top), top, read);
-  return read;
-}
-
 static void read_note(Axes *c, const EinNode *n, const Expr *read) {
   const EinSum *s = n->sum;
   const EinNode *of = n->input[read->i];
@@ -98,7 +91,7 @@ static void rows_note(Axes *c, const EinNode *n) {
   for (uint32_t i = 0; i < n->sum->n_slot; i++) {
     const EinNode *of = c->rows[n->input[i]->id];
     if (!of) continue;
-    const Expr **read = reads_of(c, of->sum);
+    const Expr **read = turn_reads(c->b.arena, of->sum);
     for (uint32_t j = 0; j < of->sum->n_slot; j++) {
       if (!reads_with(c, n, of->input[j])) continue;
       for (uint32_t k = 0; k < read[j]->n; k++)
@@ -142,7 +135,7 @@ static void product_note(Axes *c, EinNode *n, const Expr *const *read) {
 
 static void vertex_note(Axes *c, EinNode *n) {
   const EinSum *s = n->sum;
-  const Expr **read = reads_of(c, s);
+  const Expr **read = turn_reads(c->b.arena, s);
   if (s->by || n->rank != s->n_out || n->rank < RANK_LEAST) fix(c, n);
   for (uint32_t i = 0; i < s->n_slot; i++) read_note(c, n, read[i]);
   rows_note(c, n);
@@ -167,7 +160,7 @@ static bool has_row(Axes *c, const EinNode *n, const Expr *read) {
 
 /* The first operand without labels that rows reduce, if there are such labels; else NULL. */
 static const Expr *lead_of(Axes *c, const EinNode *product) {
-  const Expr **read = reads_of(c, product->sum), *lead = NULL;
+  const Expr **read = turn_reads(c->b.arena, product->sum), *lead = NULL;
   bool rows = false;
   for (uint32_t i = product->sum->n_slot; i-- > 0;) {
     bool row = has_row(c, product, read[i]);
@@ -218,42 +211,8 @@ static void orders_find(Axes *c, const EinRegion *r) {
 
 /* ---- the new graph ----------------------------------------------------------------------------------------------- */
 
-typedef struct Permuted { Axes *c; const EinNode *n; uint32_t *to; } Permuted; /* to: by old label */
-
-static const Expr *leaf_permuted(void *env, Exprs *p, const Expr *e) {
-  Permuted *t = env;
-  if (e->kind == EX_LABEL && t->to) return expr_label(p, t->to[e->i]);
-  const uint32_t *order = e->kind == EX_READ ? t->c->order[t->n->input[e->i]->id] : NULL;
-  if (!order) return e;
-  const Expr **at = NEW_ARRAY(t->c->b.arena, const Expr *, e->n + 1);
-  for (uint32_t k = 0; k < e->n; k++) at[k] = e->arg[order[k]];
-  return expr_read(p, (DType)e->dtype, e->i, e->n, at);
-}
-
-static bool reads_changed(const Axes *c, const EinNode *n) {
-  for (uint32_t i = 0; i < n->sum->n_slot; i++)
-    if (c->order[n->input[i]->id]) return true;
-  return false;
-}
-
 static EinNode *vertex_again(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
-  Axes *c = env;
-  const uint32_t *order = c->order[n->id], all = n->sum->n_out + n->sum->n_red;
-  if (!order && !reads_changed(c, n)) return rebuild_copy(b, r, n);
-  Permuted t = {c, n, order ? NEW_ARRAY(b->arena, uint32_t, all + 1) : NULL};
-  const Expr **bound = NEW_ARRAY(b->arena, const Expr *, all + 1);
-  Str *label = NEW_ARRAY(b->arena, Str, all + 1);
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
-  for (uint32_t l = 0; l < all; l++) {
-    uint32_t was = order && l < n->rank ? order[l] : l;
-    bound[l] = n->bound[was], label[l] = n->label[was];
-    if (order) t.to[was] = l;
-  }
-  for (uint32_t i = 0; i < n->sum->n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
-  EinSum s = *n->sum;
-  sum_map(b->g->exprs, &s, leaf_permuted, &t);
-  if (order) rebuild_note(b, "values with their axes in another order", n->place);
-  return rebuild_vertex(b, r, n, &s, bound, label, input);
+  return turn_vertex(b, r, n, ((const Axes *)env)->order);
 }
 
 /* Numbers the axes. Returns the number of the next one. */

@@ -1,6 +1,7 @@
 /* graph/passes/reductions/pass_nested.c - makes a reduction of a reduction by the same reducer one: Y[a] = sum[b]
  * Z[a,b], of Z[a,b] = sum[c] X[a,b,c], becomes Y[a] = sum[b,c] X[a,b,c]. Then it makes no difference whether the user
- * wrote sum[b] sum[c], named the inner sum, or wrote one sum over both.
+ * wrote sum[b] sum[c], named the inner sum, or wrote one sum over both. Between sums there may be numbers as factors:
+ * the mean of a mean is one, too.
  *
  * Only Y may use Z, at each of its own output labels and with nothing beside it, so that no point is computed again. No
  * domain or predicate of Z, and no rounding, lies in between. */
@@ -12,7 +13,7 @@ typedef struct Nested {
   Rebuild b;
   const bool *shown;         /* by old id: something other than a vertex uses it, in its shape */
   uint32_t *uses;            /* by old id: slots that read it; */
-  const EinNode **inner;     /*   the reduction that it takes in; NULL: none; */
+  const EinNode **inner;     /*   the reduction that it takes in, or a multiple of one; NULL: none; */
   uint32_t *red;             /*   its reduced labels, with those of that; */
   bool *taken;               /*   it has become a part of its reader */
 } Nested;
@@ -42,17 +43,43 @@ static bool reads_each(const EinNode *n, const Expr *read, const EinNode *of) {
 
 static bool has_read(const Expr *e) { return e && e->has & HAS_READ; }
 
-/* The reduction that n reduces further; NULL: none. A predicate may read it, too. */
+static bool is_number(const Expr *e) { return e->kind == EX_INT || e->kind == EX_REAL; }
+
+/* Whether e is a product with a number, or a float divided by one; *of: what is. */
+static bool is_scaled(const Expr *e, const Expr **of) {
+  bool mul = is_op(e, OP_MUL), div = is_op(e, OP_DIV) && dtype_is_float((DType)e->dtype);
+  if ((!mul && !div) || (!is_number(e->arg[1]) && !(mul && is_number(e->arg[0])))) return false;
+  *of = e->arg[!is_number(e->arg[1])];
+  return true;
+}
+
+/* What numbers are factors of. */
+static const Expr *unscaled(const Expr *e) {
+  while (is_scaled(e, &e)) {}
+  return e;
+}
+
+/* Whether it multiplies another tensor by numbers. */
+static bool is_multiple(const EinNode *n) {
+  const Expr *of;
+  return n->sum->reducer == RED_NONE && n->sum->body->dtype == n->dtype && is_scaled(n->sum->body, &of);
+}
+
+/* The reduction that n reduces further, or multiplies; NULL: none. A predicate may read it, too. */
 static const EinNode *inner_of(const Nested *c, const EinNode *n) {
   const EinSum *s = n->sum;
-  const Expr *e = n->kind == EIN_VERTEX ? s->body : NULL;
-  if (!e || e->kind != EX_READ || s->by || s->n_slot != 1 || !may_nest(s->reducer)) return NULL;
+  if (n->kind != EIN_VERTEX) return NULL;
+  bool sums = s->reducer == RED_SUM || is_multiple(n);
+  const Expr *e = sums ? unscaled(s->body) : s->body;
+  if (e->kind != EX_READ || s->by || s->n_slot != 1 || (!sums && !may_nest(s->reducer))) return NULL;
   const EinNode *of = n->input[e->i];
   if (has_read(s->where) || has_read(s->domain) || of->kind != EIN_VERTEX || of->region != n->region) return NULL;
   if (c->shown[of->id] || c->uses[of->id] != 1) return NULL;
   const EinSum *in = of->sum;
-  bool plain = !in->by && !in->where && !in->domain && of->rank == in->n_out && in->reducer == s->reducer;
-  if (!plain || in->acc != s->acc || in->dtype != s->acc) return NULL;
+  bool plain = !in->by && !in->where && !in->domain && of->rank == in->n_out;
+  bool multiple = in->reducer == RED_NONE && c->inner[of->id];
+  bool alike = sums ? in->reducer == RED_SUM || multiple : in->reducer == s->reducer;
+  if (!plain || !alike || in->acc != s->acc || in->dtype != s->acc) return NULL;
   if (s->n_out + s->n_red + c->red[of->id] > LABELS_MOST) return NULL;
   return reads_each(n, e, of) ? of : NULL;
 }
@@ -61,16 +88,22 @@ static void inner_find(Nested *c, const EinRegion *r) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const EinNode *n = r->nodes.at[i], *of = inner_of(c, n);
     if (n->kind == EIN_VERTEX) c->red[n->id] = n->sum->n_red + (of ? c->red[of->id] : 0);
-    if (of) c->taken[of->id] = true;
     c->inner[n->id] = of;
+    if (n->kind == EIN_VERTEX && n->sum->reducer == RED_NONE) continue;
+    for (; of; of = of->sum->reducer == RED_NONE ? c->inner[of->id] : NULL) c->taken[of->id] = true;
     if (n->kind == EIN_REPEAT) inner_find(c, n->body);
   }
+}
+
+static const Expr *leaf_inner(void *env, Exprs *x, const Expr *leaf) {
+  (void)x;
+  return leaf->kind == EX_READ ? env : leaf;
 }
 
 /* Reduces the inner vertex' labels behind those of s. */
 static void inner_put(Nested *c, EinSum *s, const EinNode *of, const Expr **bound, Str *label) {
   Exprs *x = c->b.old->exprs;
-  const Expr *read = s->body, *to[LABELS_MOST + 1];
+  const Expr *read = unscaled(s->body), *to[LABELS_MOST + 1];
   uint32_t n = s->n_out + s->n_red;
   for (uint32_t k = 0; k < read->n; k++) to[k] = read->arg[k];
   for (uint32_t k = 0; k < of->sum->n_red; k++) {
@@ -78,7 +111,8 @@ static void inner_put(Nested *c, EinSum *s, const EinNode *of, const Expr **boun
     bound[n + k] = of->bound[read->n + k];
     label[n + k] = label_name_new(c->b.old->strings, n + k, label, of->label[read->n + k]);
   }
-  s->body = expr_relabel(x, of->sum->body, read->n + of->sum->n_red, to);
+  const Expr *body = expr_relabel(x, of->sum->body, read->n + of->sum->n_red, to);
+  s->body = expr_map(x, s->body, leaf_inner, (void *)(uintptr_t)body);
   s->n_red += of->sum->n_red;
   s->n_slot = of->sum->n_slot;
 }
@@ -86,7 +120,7 @@ static void inner_put(Nested *c, EinSum *s, const EinNode *of, const Expr **boun
 static EinNode *nested(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Nested *c = env;
   const EinNode *of = c->inner[n->id], *last = NULL;
-  if (!of) return rebuild_copy(b, r, n);
+  if (!of || n->sum->reducer == RED_NONE) return rebuild_copy(b, r, n);
   EinSum s = *n->sum;
   const Expr **bound = NEW_ARRAY(b->arena, const Expr *, LABELS_MOST + 1);
   Str *label = NEW_ARRAY(b->arena, Str, LABELS_MOST + 1);

@@ -1,14 +1,19 @@
-/* graph/passes/reductions/pass_powers.c - writes out reductions over the exponents of powers:
+/* graph/passes/reductions/pass_powers.c - writes out reductions over the exponents of powers, and over choices:
  *
  *     Y[i] = sum[k:4] c[k] * X[i]^k        becomes        Y[i] = c[0] + c[1] * X[i] + c[2] * X[i]^2 + c[3] * X[i]^3
  *
  * in the order of k. A power with a known number of factors is a few products; with another number for each term it is
  * a logarithm and an exponential. What else is reduced stays; but a product of matrices that has such powers on one
- * side, each for many results, stays as a whole. */
+ * side, each for many results, stays as a whole.
+ *
+ *     Y[i,j] = sum[p:2] if p == 0 then X[i,j] else X[j,i]        becomes        Y[i,j] = X[i,j] + X[j,i]
+ *
+ * if nothing else is reduced: no point reads what another one reads, so a loop over them would only ask which it is. */
 #include "graph/passes/contract/contract.h"
 
 enum {
   POINTS_MOST = 32,
+  CHOICES_MOST = 4,          /* points of choices */
   NODES_MOST = 1200          /* of all terms together */
 };
 
@@ -47,6 +52,18 @@ static bool has_power(Powers *c, const Expr *body, uint64_t label, uint64_t with
   return power && count * points <= NODES_MOST;
 }
 
+/* Whether the body chooses between reads by the label alone, which no index has. */
+static bool has_choice(Powers *c, const Expr *body, uint64_t label) {
+  ExprNodes nodes = expr_nodes(c->scratch, body, HAS_READ);
+  bool choice = false;
+  for (const Expr *e; (e = expr_node(&nodes));) {
+    if (e->kind == EX_READ && e->labels & label) return false;
+    bool by = is_op(e, OP_SELECT) && e->arg[0]->labels == label && !(e->arg[0]->has & HAS_READ);
+    choice |= by && e->arg[1]->has & HAS_READ && e->arg[2]->has & HAS_READ;
+  }
+  return choice;
+}
+
 /* The next reduced label to write out; the number of labels: there is none. A predicate on this label and on others
  * that are reduced stays as it is, as it may bound their loops. */
 static uint32_t exponent_find(Powers *c, const Draft *d) {
@@ -57,7 +74,9 @@ static uint32_t exponent_find(Powers *c, const Draft *d) {
     uint64_t label = UINT64_C(1) << l, where = s->where ? s->where->labels : 0, out = labels_below(s->n_out);
     bool alone = !(where & label) || !(where & ~out & ~label);
     bool few = n->kind == EX_INT && n->i >= 1 && n->i <= POINTS_MOST;
-    if (alone && few && has_power(c, s->body, label, s->n_red > 1 ? out : 0, n->i)) return l;
+    if (!alone || !few) continue;
+    if (has_power(c, s->body, label, s->n_red > 1 ? out : 0, n->i)) return l;
+    if (s->n_red == 1 && n->i <= CHOICES_MOST && has_choice(c, s->body, label)) return l;
   }
   return labels;
 }
@@ -92,7 +111,7 @@ static EinNode *written_out(void *env, Rebuild *b, EinRegion *r, const EinNode *
   for (uint32_t k = 0; k < labels; k++) d.bound[k] = n->bound[k], d.label[k] = n->label[k];
   while (may_have(n) && d.sum.n_red && (l = exponent_find(c, &d)) < d.sum.n_out + d.sum.n_red) {
     write_out(c, &d, l);
-    rebuild_note(b, "powers written out", n->place);
+    rebuild_note(b, "few points written out", n->place);
     c->some = true;
   }
   if (d.sum.body == n->sum->body) return rebuild_copy(b, r, n);

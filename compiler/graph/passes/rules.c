@@ -11,8 +11,8 @@
 #include "rebuild.h"
 
 /* The dtype of the first argument. HALVES: c is a power of two whose inverse is exact; LABELS: integers, and nothing
- * is read; OF_INTS: the dtype of its own first argument. */
-typedef enum { ANY, INTS, FLOATS, BOOLS, HALVES, LABELS, OF_INTS } Side;
+ * is read; OF_INTS, OF_FLOATS: the dtype of its own first argument. */
+typedef enum { ANY, INTS, FLOATS, BOOLS, HALVES, LABELS, OF_INTS, OF_FLOATS } Side;
 
 /* In patterns x y z match anything, c d literals, and 0 1 2 -1 inf true false themselves, in any dtype; commutative
  * operations match in either order. In results, numbers have the dtype of the whole; inv(c) is 1/c. */
@@ -57,6 +57,9 @@ static const struct { const char *from; Side side; const char *to; } rules[] = {
   {"min(x, x)", ANY, "x"},
   {"fmax(x, x)", ANY, "x"},
   {"fmin(x, x)", ANY, "x"},
+  {"max(x, neg(x))", FLOATS, "abs(x)"},
+  {"max(sub(x, y), sub(y, x))", FLOATS, "abs(sub(x, y))"},
+  {"sub(max(x, y), min(x, y))", FLOATS, "abs(sub(x, y))"},
   {"max(x, -inf)", FLOATS, "x"},
   {"min(x, inf)", FLOATS, "x"},
 
@@ -97,6 +100,14 @@ static const struct { const char *from; Side side; const char *to; } rules[] = {
   {"select(ne(x, y), z, u)", ANY, "select(eq(x, y), u, z)"},
   {"select(x, true, false)", ANY, "x"},
   {"select(x, false, true)", ANY, "not(x)"},
+  {"select(lt(x, 0), neg(x), x)", OF_FLOATS, "abs(x)"},
+  {"select(le(x, 0), neg(x), x)", OF_FLOATS, "abs(x)"},
+  {"select(gt(x, 0), x, neg(x))", OF_FLOATS, "abs(x)"},
+  {"select(ge(x, 0), x, neg(x))", OF_FLOATS, "abs(x)"},
+  {"select(lt(x, y), sub(y, x), sub(x, y))", OF_FLOATS, "abs(sub(x, y))"},
+  {"select(gt(x, y), sub(x, y), sub(y, x))", OF_FLOATS, "abs(sub(x, y))"},
+  {"select(le(x, y), sub(y, x), sub(x, y))", OF_FLOATS, "abs(sub(x, y))"},
+  {"select(ge(x, y), sub(x, y), sub(y, x))", OF_FLOATS, "abs(sub(x, y))"},
   {"select(x, select(x, y, u), z)", ANY, "select(x, y, z)"},
   {"select(x, y, select(x, u, z))", ANY, "select(x, y, z)"},
 };
@@ -242,6 +253,7 @@ static bool side_holds(const Rules *r, Side side, const Expr *e) {
   case FLOATS: return dtype_is_float(t);
   case BOOLS: return t == DT_BOOL;
   case OF_INTS: return dtype_is_int((DType)e->arg[0]->arg[0]->dtype);
+  case OF_FLOATS: return dtype_is_float((DType)e->arg[0]->arg[0]->dtype);
   case LABELS: return dtype_is_int(t) && !(e->has & HAS_READ);
   case HALVES: return halves(r->bound['c' - 'a']);
   }

@@ -373,6 +373,16 @@ static EinNode *turns_made(Branches *c, EinRegion *r, const Seed *s, bool side) 
   return rebuild_part(&c->b, r, n, &sum, NULL, NULL, input);
 }
 
+/* What a state becomes. It reads the state in place of what that begins with, which then nobody else may need. */
+static EinNode *next_made(Branches *c, EinRegion *body, const Seed *s, bool side, const EinState *state) {
+  EinNode *same = is_tensor(c, s->node, &s->as[side]);
+  if (same) return same;
+  EinNode *next = vertex_of(c, body, s->node, s->as[side]);
+  for (uint32_t k = 0; k < next->sum->n_slot; k++)
+    if (next->input[k] == state->init) next->input[k] = state->node;
+  return next;
+}
+
 /* Makes one side in a repeat. value: by seed, what it is so far, and then after the repeat. */
 static void side_repeat(Branches *c, EinRegion *r, const Group *g, bool side, EinNode **value) {
   const EinNode *last = g->seed[g->n - 1]->node;
@@ -390,7 +400,10 @@ static void side_repeat(Branches *c, EinRegion *r, const Group *g, bool side, Ei
     vec_last(body->states).node = state;
   }
   for (uint32_t i = 0; i < g->only[side].len; i++) rebuild_node(&c->b, body, g->only[side].at[i]);
-  for (uint32_t k = 0; k < g->n; k++) body->states.at[k].next = side_made(c, body, g->seed[k], side);
+  for (uint32_t k = 0; k < g->n; k++) {
+    EinState *state = &body->states.at[k];
+    state->next = next_made(c, body, g->seed[k], side, state);
+  }
   for (uint32_t k = 0; k < g->n; k++) {
     value[k] = graph_result(c->b.g, r, EIN_FINAL, loop, k);
     value[k]->place = g->seed[k]->node->place;

@@ -2,8 +2,8 @@
  *
  *     M = L; repeat { M changes }; L = M       becomes       repeat { L changes }
  *
- * if nobody needs the old value of L meanwhile, nor M afterwards. And of one repeat after another, where the states of
- * the second begin as what those of the first end as, and nobody else needs that.
+ * if nobody needs the old value of L meanwhile, nor M afterwards. And a state that begins as what a kernel, or another
+ * repeat, makes, and nobody needs after that.
  *
  * In: tasks whose states are in place where they can be. Out: the same, without such copies. */
 #include "task/inside.h"
@@ -43,8 +43,8 @@ static bool is_exchanged(const Tasks *list, uint32_t buffer) {
   return false;
 }
 
-/* Whether what is copied there is a state of a repeat before it, made anew and where it stays, and needed by nobody
- * after it. */
+/* Whether what is copied there is made anew and where it stays, perhaps as a state of a repeat before it, and needed by
+ * nobody after it. */
 static bool copied_on(const TaskGraph *t, const Tasks *list, uint32_t last) {
   const TaskStage *s = copy_in(t, list->at[last]);
   uint32_t from = s->slot[0].index, to = (uint32_t)s->buffer, first = 0;
@@ -52,11 +52,15 @@ static bool copied_on(const TaskGraph *t, const Tasks *list, uint32_t last) {
   const Task *k = list->at[first];
   bool made = k->kind == TASK_KERNEL && k->stages.len == 1 && k->unless < 0 && !task_reads(k, from) &&
               stage_is_plain(&k->stages.at[0]) && !k->stages.at[0].sum->domain;
-  bool state = false;
-  for (uint32_t i = first; made && i < last; i++)
-    state |= list->at[i]->kind == TASK_REPEAT && task_writes(t, list->at[i], from);
+  bool needed = false; /* else fusion makes what is only copied where it is copied to */
+  for (uint32_t i = first + 1; made && i < last; i++) {
+    const Task *by = list->at[i];
+    if (!task_touches(t, by, from)) continue;
+    made = by->kind == TASK_KERNEL || by->kind == TASK_REPEAT; /* it stands for no input */
+    needed |= !copy_in(t, by);
+  }
   Tasks before = {.at = list->at, .len = last};
-  return state && !is_exchanged(list, from) && is_used_only(t, list, first, last + 1, from) &&
+  return made && needed && !is_exchanged(list, from) && is_used_only(t, list, first, last + 1, from) &&
          !tasks_touching(t, &before, to);
 }
 

@@ -459,12 +459,12 @@ static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n, boo
   return true;
 }
 
-/* A map's last label stays inside, as the loop's own. */
+/* A map's last label stays inside, as the loop's own, unless it has one point for each row of a longer result. */
 static uint32_t rows_of(const Task *p, const Task *q, uint32_t n) {
   if (p->stages.len > 1) return n >= p->n_outer ? p->n_outer : 0;
   const TaskStage *a = &p->stages.at[0], *b = &q->stages.at[0];
-  if ((a->sum->reducer == RED_NONE && n == a->sum->n_out) || (b->sum->reducer == RED_NONE && n == b->sum->n_out))
-    return n ? n - 1 : 0;
+  bool inside = b->sum->reducer == RED_NONE && n == b->sum->n_out && n == a->sum->n_out;
+  if (inside || (a->sum->reducer == RED_NONE && n == a->sum->n_out)) return n ? n - 1 : 0;
   return n;
 }
 

@@ -16,8 +16,9 @@
  * they fail, if these are few too. A mask is always finite, and so are integers. Factors are looked at one by one: an
  * intermediate product may overflow in one order and not in another (language.md).
  *
- * Of groups (sum[n] (if k[n] == b then 1 else 0) * X[n,d]) the results are looked at instead, because a sum with a NaN
- * or an infinity is not finite, and beside them the values that are in no group.
+ * A sum with a NaN or an infinity is not finite. So if one result sums up all points, as the last of a running sum
+ * does, that result is looked at instead. Of groups (sum[n] (if k[n] == b then 1 else 0) * X[n,d]) all results are,
+ * and beside them the values that are in no group.
  *
  * What the predicates then select is up to the other passes: a gather, sums by groups, a running sum, a band. */
 #include <math.h>
@@ -264,6 +265,7 @@ typedef struct Emit {
   uint64_t groups;           /* the label of groups, whose results are looked at; 0: the factors are */
   const Expr *beside;        /*   where a point is in none of them */
   const Expr *value;         /* a result where all that it reduces is finite */
+  const Expr *all;           /*   the one of them that reduces all points; NULL: it is not known, or there is none */
 } Emit;
 
 /* A vertex with these of the labels, some of them reduced; returns a read of it. */
@@ -338,10 +340,51 @@ static const Expr *finite_of_groups(Emit *e, uint32_t factor) {
   return expr_op2(p, OP_ADD, finite, expr_cast(p, (DType)finite->dtype, beside));
 }
 
+/* 0 unless some result that reduces all points is not finite. */
+static const Expr *finite_of_all(Emit *e) {
+  const Expr *unlike = expr_op2(e->c->b.g->exprs, OP_SUB, e->all, e->all);
+  if (unlike->labels & row_of(e->c)) return unlike_make(e, unlike, NULL, row_of(e->c), "finite", 0);
+  EinSum s = sum_of(e->c, NULL, unlike);
+  s.reducer = RED_NONE, s.acc = s.dtype = (DType)unlike->dtype;
+  return part_make(e, s, unlike->labels, 0, "finite", 0);
+}
+
 /* 0 unless some value of the factor is not finite. */
 static const Expr *finite_make(Emit *e, uint32_t factor, uint32_t at) {
   if (e->groups) return finite_of_groups(e, factor);
+  if (e->all) return finite_of_all(e);
   return unlike_make(e, e->c->unlike[factor], NULL, red_of(e->c) | row_of(e->c), "finite", at);
+}
+
+/* Where the predicates hold for all points if label `out` of the result is at `at`. */
+static bool reduces_all_at(const Masks *c, uint32_t out, const Expr *at) {
+  Exprs *p = c->b.g->exprs;
+  const Expr *to[ORDER_LABELS] = {0}, *where = expr_and(p, c->m.sum.where, c->m.where), *turn[GRAPH_DEPTH + 1];
+  to[out] = at;
+  for (uint32_t l = 0; l < c->labels; l++)
+    if (!to[l]) to[l] = expr_label(p, l);
+  Facts f = facts_of(c, turn);
+  return prove(p, &f, expr_relabel(p, where, c->labels, to)).verdict == PROVED;
+}
+
+/* The result that reduces all points of the only factor that may not be finite; NULL: there is none. */
+static const Expr *all_find(Emit *e) {
+  const Masks *c = e->c;
+  Exprs *p = c->b.g->exprs;
+  const Expr *unlike = c->unlike[c->test[0].factor], *to[ORDER_LABELS];
+  if (c->test[c->n_test - 1].factor != c->test[0].factor || red_of(c) & ~unlike->labels) return NULL;
+  for (uint32_t l = 0; l < c->labels; l++) to[l] = expr_label(p, l);
+  for (uint32_t l = 0; l < c->n->sum->n_out; l++) {
+    const Expr *n = c->n->bound[l];
+    if (n->kind != EX_INT || e->value->labels & ~unlike->labels & ~to[l]->labels) continue;
+    for (uint32_t k = 0; k < 2; k++) {
+      const Expr *at = integer(c, k ? 0 : n->i - 1);
+      if (!reduces_all_at(c, l, at)) continue;
+      to[l] = at;
+      return expr_relabel(p, e->value, c->labels, to);
+    }
+  }
+  return NULL;
 }
 
 /* The labels that are not looked at must have a point. */
@@ -411,9 +454,9 @@ static EinNode *masked_make(Masks *c, EinRegion *r) {
   if (!c->n_test) return rebuild_vertex(&c->b, r, c->n, &s, c->n->bound, c->n->label, e.slot.at);
   s.dtype = s.acc;
   groups_find(&e);
-  if (e.groups) e.value = part_make(&e, s, out_of(c), red_of(c), "where", 0);
+  e.value = part_make(&e, s, out_of(c), red_of(c), "where", 0);
+  e.all = all_find(&e);
   const Expr *nan = tests_make(&e);
-  if (!e.groups) e.value = part_make(&e, s, out_of(c), red_of(c), "where", 0);
   EinSum y = sum_of(c, NULL, expr_select(p, nan, expr_real(p, s.acc, NAN), e.value));
   y.reducer = RED_NONE, y.n_red = 0, y.n_slot = e.slot.len;
   return rebuild_vertex(&c->b, r, c->n, &y, c->n->bound, c->n->label, e.slot.at);

@@ -1,9 +1,10 @@
 /* graph/passes/reductions/pass_lag.c - a reduction that counts its points by their distance from the result, such as
  * sum[k] x[i-k] ?? 0, counts them by where they lie: sum[t where t <= i] x[t], which is a running sum. That is done if
- * it goes to the tensor's end, so that only one bound is left, and if nothing but the bound depends on i then. */
+ * it goes to the tensor's end, so that only one bound is left, and if nothing but the bound depends on i then, or only
+ * in other axes: sum[k] (A[i,i-k] * x[i-k]) ?? 0 is sum[t where t <= i] A[i,t] * x[t], a product with a triangle. */
 #include "graph/passes/contract/contract.h"
 
-enum { CONJUNCTS_MOST = 32 };
+enum { CONJUNCTS_MOST = 32, SYMBOLS_MOST = 64 };
 
 typedef struct Lags { Rebuild b; Arena *scratch; } Lags;
 
@@ -56,6 +57,14 @@ static bool conditions(Lags *w, const EinSum *s, uint64_t label, const Expr **pa
   return true;
 }
 
+/* Whether label `out` is in nothing but reads there, and in no index with label `red`. */
+static bool is_apart(const Expr *e, uint64_t out, uint64_t red) {
+  bool apart = e->kind != EX_LABEL || !(e->labels & out);
+  for (uint32_t k = 0; apart && k < e->n; k++)
+    apart = e->kind == EX_READ ? !(e->arg[k]->labels & out && e->arg[k]->labels & red) : is_apart(e->arg[k], out, red);
+  return apart;
+}
+
 /* Counts the points of label `red` by t = i - k (back) or t = i + k, for the output label i; or returns false. */
 static bool lag_put(Lags *w, EinSum *s, const Expr **bound, uint32_t red, uint32_t out, bool back) {
   Exprs *p = w->b.old->exprs;
@@ -76,7 +85,10 @@ static bool lag_put(Lags *w, EinSum *s, const Expr **bound, uint32_t red, uint32
   made.body = expr_reads_normal(w->scratch, p, expr_relabel(p, made.body, labels, to));
   made.where = expr_and(p, rest, expr_op2(p, OP_LE, back ? k : i, back ? i : k));
   bound[red] = end;
-  bool all = !(made.body->labels & i->labels) && all_follow(p, &made, bound, part, parts, to);
+  int32_t room = SYMBOLS_MOST;
+  bool apart = !(made.body->labels & i->labels) ||
+      (expr_is_short(made.body, &room) && is_apart(made.body, i->labels, k->labels));
+  bool all = apart && all_follow(p, &made, bound, part, parts, to);
   if (all) *s = made;
   else bound[red] = was;
   return all;

@@ -222,15 +222,15 @@ static const Expr *where_guessed(Masks *c) {
   return where;
 }
 
-/* Whether the work falls by enough: that of the masks with the factors that share their reduced labels. Each factor and
- * each result is looked at once. */
+/* Whether the work falls by enough: that of the masks with their values, and with the factors that share their reduced
+ * labels. Each factor and each result is looked at once. */
 static bool masks_pay(Masks *c) {
   Exprs *p = c->b.old->exprs;
   uint64_t red = c->m.where->labels & red_of(c), with = c->m.where->labels;
   double left = labels_points(&c->m.at, out_of(c));
   for (uint32_t i = 0; i < c->m.n_factor; i++) {
     uint64_t labels = c->m.factor[i].e->labels;
-    if (labels & red) with |= labels;
+    if (labels & red || c->m.factor[i].within) with |= labels;
     left += labels_points(&c->m.at, labels);
   }
   EinSum was = sum_of(c, c->m.sum.where, c->m.body), now = sum_of(c, where_guessed(c), c->m.body);

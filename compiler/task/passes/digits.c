@@ -118,6 +118,39 @@ static void propose(Digits *d, const Expr *rest, const Expr *radix) {
   }
 }
 
+/* a % radix of a sum with two values at most, without a remainder; else NULL. */
+static const Expr *remainder_of_two(Digits *d, const Expr *a, int64_t radix) {
+  Exprs *x = d->t->exprs;
+  int64_t low, high, at;
+  if (!sum_range(d, a, &low, &high) || high - low != 1) return NULL;
+  at = floor_mod(low, radix);
+  if (at + 1 < radix) return expr_normal(x, expr_op2(x, OP_ADD, a, expr_int(x, DT_I64, at - low)));
+  const Expr *to = expr_op2(x, OP_SUB, expr_int(x, DT_I64, high), a); /* the last digit, and then 0 */
+  return expr_normal(x, expr_op2(x, OP_MUL, expr_int(x, DT_I64, at), to));
+}
+
+/* a // radix or a % radix where all terms but few points are multiples of a step of the radix:
+ *
+ *     (32*h + l + 32) % 64    for l:32    is    32 * ((h + 1) % 2) + l    and, for h:2,    32 * (1 - h) + l
+ *
+ * NULL: there is no such step. */
+static const Expr *digit_stepwise(Digits *d, Op op, const Expr *a, const Expr *radix) {
+  Exprs *x = d->t->exprs;
+  for (const Expr *more = a; more && radix->kind == EX_INT;) {
+    const Expr *quotient, *rest;
+    int64_t times;
+    uint32_t l;
+    if (!label_term(term_take(x, &more), &times, &l) || times < 2 || radix->i <= times || radix->i % times) continue;
+    const Expr *step = expr_int(x, DT_I64, times);
+    divide(x, a, step, &quotient, &rest);
+    if (!within(d, rest, step)) continue;
+    const Expr *two = op == OP_MOD ? remainder_of_two(d, quotient, radix->i / times) : NULL;
+    quotient = two ? two : expr_op2(x, op, quotient, expr_int(x, DT_I64, radix->i / times));
+    return op == OP_IDIV ? quotient : expr_op2(x, OP_ADD, expr_op2(x, OP_MUL, step, quotient), rest);
+  }
+  return NULL;
+}
+
 static const Expr *digit_simple(Digits *d, Op op, const Expr *a, const Expr *radix) {
   Exprs *x = d->t->exprs;
   const Expr *quotient, *rest;
@@ -127,7 +160,8 @@ static const Expr *digit_simple(Digits *d, Op op, const Expr *a, const Expr *rad
   d->left++;
   if (!d->radix) propose(d, rest, radix);
   if (radix->kind != EX_INT) return expr_op2(x, op, a, radix); /* which may turn out to be 0 */
-  const Expr *e = expr_op2(x, op, rest, radix);
+  const Expr *e = digit_stepwise(d, op, rest, radix);
+  if (!e) e = expr_op2(x, op, rest, radix);
   return op == OP_IDIV ? expr_op2(x, OP_ADD, quotient, e) : e;
 }
 

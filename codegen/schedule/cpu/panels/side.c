@@ -169,6 +169,31 @@ static const Expr *equal_parted(const Panel *t, const Expr *e) {
   return expr_op2(x, OP_NE, expr_op1(x, OP_NOT, arg[rows]), arg[1 - rows]);
 }
 
+/* Multiplies the factors of the lanes, or all others, of a product. NULL: there are none. */
+static const Expr *factors_of(const Panel *t, const Expr *e, bool lanes) {
+  if (is_op(e, OP_MUL)) {
+    const Expr *a = factors_of(t, e->arg[0], lanes), *b = factors_of(t, e->arg[1], lanes);
+    return a && b ? expr_op2(t->s->x, OP_MUL, a, b) : a ? a : b;
+  }
+  return (side_of(t, e) == PART_LANES) == lanes ? e : NULL;
+}
+
+static bool is_both(const Panel *t, const Expr *e) {
+  if (is_op(e, OP_MUL)) return is_both(t, e->arg[0]) || is_both(t, e->arg[1]);
+  return side_of(t, e) == PART_BOTH;
+}
+
+/* A product in a sum, with the factors of each side together; those of neither go with the rows, of which there are
+ * fewer: `a[b,k] * (x[i,k] * y[j,k])` is multiplied once for each element of a panel, and not at each point. */
+static const Expr *product_parted(const Panel *t, const Expr *e) {
+  const EinSum *sum = t->p->stage->sum;
+  bool wide = sum->acc == DT_F32 || sum->acc == DT_F64 || dtype_is_int(sum->acc);
+  if (sum->reducer != RED_SUM || !wide || e->dtype != sum->acc || !is_op(e, OP_MUL) || is_both(t, e)) return e;
+  if (side_of(t, e->arg[0]) != PART_BOTH && side_of(t, e->arg[1]) != PART_BOTH) return e;
+  const Expr *rows = factors_of(t, e, false), *lanes = factors_of(t, e, true);
+  return rows && lanes && side_of(t, rows) == PART_ROWS ? expr_op2(t->s->x, OP_MUL, rows, lanes) : e;
+}
+
 /* Finds the largest parts that belong to one side. Returns false if something depends on both at once, or may be
  * computed only under a condition on both. */
 static bool parts_find(Panel *t, const Expr *e) {
@@ -312,7 +337,7 @@ bool pack_labels(Panel *t, int64_t v) {
 }
 
 bool pack_parts(Panel *t) {
-  t->of = equal_parted(t, t->of);
+  t->of = product_parted(t, equal_parted(t, t->of));
   if (!parts_find(t, t->of)) return false;
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].lanes) return true;

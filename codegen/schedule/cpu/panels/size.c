@@ -642,7 +642,9 @@ static void packs_choose(Panel *t) {
     if (t->guard || pack_is_tested(t, k->of)) continue;
     bool far = plan_bytes(t->s, p, (uint32_t)k->of->i) > (double)SECOND_CACHE &&
         (pack_is_far(t->s, p, k->of, (uint32_t)x->tile) || pack_product(p, t->v.n_far, t->v.far) >= (double)AGAIN);
-    if (plain ? pack_overlaps(t, k->of) || (panels < (far ? 2 : 4) && !steps) : panels < 2) k->place = NOWHERE;
+    bool product = is_op(k->of, OP_MUL) && t->v.unit >= 2 * tile_vector(t->s, p->stage->sum->acc);
+    if (plain ? pack_overlaps(t, k->of) || (panels < (far ? 2 : 4) && !steps) : panels < 2 && !product)
+      k->place = NOWHERE;
   }
 }
 

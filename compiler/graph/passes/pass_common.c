@@ -1,7 +1,9 @@
 /* graph/passes/pass_common.c - common subexpression elimination: merges vertices with the same EinSum, inputs,
  * bounds and merges, in one region or in an enclosing one. Everything is a pure function, even random numbers, so no
  * other test is needed. A table holds the visible vertices; when a region closes, its vertices leave the table, last
- * in first out. */
+ * in first out.
+ *
+ * Whether a predicate holds anywhere, as a masked mean asks, is read off the number of its points if that is there. */
 #include <string.h>
 
 #include "rebuild.h"
@@ -35,6 +37,37 @@ static bool vertex_same(const EinNode *a, const EinNode *b) {
   return true;
 }
 
+static const Seen *same_find(const Common *c, const EinNode *n) {
+  const Seen *s = map_find(&c->table, vertex_key(n));
+  while (s && !vertex_same(s->node, n)) s = s->next;
+  return s;
+}
+
+/* Takes back the vertex that was made last. */
+static void last_drop(Common *c, EinRegion *r) {
+  r->nodes.len--;
+  c->b.g->n_nodes--;
+}
+
+/* The vertex `made` from n asks whether its predicate holds anywhere: reads that off the number of points, if that is
+ * there; else NULL, and it stays. */
+static EinNode *counted(Common *c, EinRegion *r, const EinNode *n, const EinNode *made) {
+  Exprs *p = c->b.g->exprs;
+  EinSum s = *made->sum, is = {.n_out = s.n_out, .n_slot = 1, .acc = DT_BOOL, .dtype = DT_BOOL};
+  if (s.reducer != RED_ANY || s.body != expr_bool(p, true) || !s.where) return NULL;
+  if (s.domain || s.by || made->rank != s.n_out) return NULL;
+  EinNode like = *made;
+  s.reducer = RED_SUM, s.acc = s.dtype = DT_I64, s.body = expr_int(p, DT_I64, 1);
+  like.sum = graph_sum(c->b.g, &s);
+  const Seen *count = same_find(c, &like);
+  if (!count) return NULL;
+  const Expr **label = NEW_ARRAY(c->b.arena, const Expr *, s.n_out + 1);
+  for (uint32_t k = 0; k < s.n_out; k++) label[k] = expr_label(p, k);
+  is.body = expr_op2(p, OP_NE, expr_read(p, DT_I64, 0, s.n_out, label), expr_int(p, DT_I64, 0));
+  last_drop(c, r);
+  return rebuild_vertex(&c->b, r, n, &is, n->bound, n->label, (EinNode *[]){count->node});
+}
+
 /* Makes the copy first, since only it has the new inputs and the interned EinSum; removes it if there is an equal
  * one. */
 static EinNode *first_of(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
@@ -45,11 +78,15 @@ static EinNode *first_of(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   bool stop = n->region->stop == n; /* which must stay in its block */
   for (Seen *s = first; s; s = s->next) {
     if (!vertex_same(s->node, made) || (stop && s->node->region != r)) continue;
-    r->nodes.len--;
-    b->g->n_nodes--;
+    last_drop(c, r);
     if (!s->node->name) s->node->name = made->name;
     rebuild_note(b, "vertices merged", n->place);
     return s->node;
+  }
+  EinNode *by_count = counted(c, r, n, made);
+  if (by_count) {
+    rebuild_note(b, "predicates counted anyway", n->place);
+    return by_count;
   }
   Seen *s = MAKE(b->arena, Seen, made, key, first);
   map_put(&c->table, key, s);

@@ -185,4 +185,51 @@ border() { # WORDS PREDICATE: of filters over t
 }
 border 'of 8 t by 32 c in lanes' 'k <= t'
 border 'of 8 t by 32 c in lanes' '0 <= t - k'
+
+# ---- a running sum by a triangle: one result asks for infinities, and nothing is copied
+triangle() { # STAGES PROGRAM: Y is the sum by the mask L, of X with NaN, infinities and what overflows
+  printf '%s\n' "$2" >p.ein
+  want 0 "$EIN" build p.ein --stop=task
+  [ "$(grep -c 'stage Y' out)" = "$1" ] || wrong "wanted $1 stages: $(cat out)"
+  grep -q 'stage Y.finite.* (\([&%][0-9]*\[.*\(69\|0\).*\]\) - \1)' out || wrong "asks all: $(cat out)"
+  printf 'output none[a,b] = isnan(Y[a,b])\n' >>p.ein
+  want 0 "$EIN" verify p.ein --flags=-O0
+}
+odd='if t == 7 and i == 3 then nan else if t == 30 and i == 5 then inf else if t < 4 and i == 6 then 3e38 else t + i'
+for mask in 't <= s' 't < s + 1' 't >= s' 's - t <= 0'; do
+  triangle 4 "input X[i:8,t:70] : f32 = $odd
+L[s:70,t:70] : f32 = if $mask then 1 else 0
+output Y[i,s] = sum[t] L[s,t] * X[i,t]"
+  triangle 5 "input X[t:70,i:200] : f32 = $odd
+L[s:70,t:70] : f32 = if $mask then 1 else 0
+output Y[s,i] = sum[t] L[s,t] * X[t,i]"
+done
+
+# ---- a label that is rotated by half, or by parts: reads step through memory
+stepwise() { # EQUATION
+  printf 'input X[s:6,d:48], C[k:24], D[k:16] : f32\n%s\n' "$1" >p.ein
+  want 0 "$EIN" build p.ein --stop=task
+  grep -q '% 48' out && wrong "a remainder by the whole: $(cat out)"
+  want 0 "$EIN" verify p.ein --flags=-O0
+}
+stepwise 'output Y[s,d] = X[s,d] * C[d % 24] - X[s,(d + 24) % 48]'
+stepwise 'output Y[s,d] = X[s,d] + C[(d + 24) % 24] * X[s,(d + 72) % 48]'
+stepwise 'output Y[s,d] = X[s,d] * D[d % 16] + X[s,(d + 16) % 48]'
+stepwise 'output Y[s,d] = X[s,d] * D[d % 16] + X[s,(d + 32) % 48]'
+
+# ---- factors of one side of a product are multiplied before it, whatever the parentheses
+sides() { # FACTOR NAMED LABELS
+  cat >p.ein <<END
+input A[i:64,r:32], B[j:96,r:32], C[k:128,r:32] : f32
+P[$3] = $2
+output Y[i,j,k] = sum[r] $1 * P[$3]
+END
+  want 0 "$EIN" build p.ein --stop=loop
+  grep -q '= fma(\(rows\|lanes\)\[' out || wrong "no panels: $(cat out)"
+  grep -q '= fma(.*\] \* ' out && wrong "a factor for each point: $(cat out)"
+}
+sides 'A[i,r]' 'B[j,r] * C[k,r]' j,k,r
+sides 'B[j,r]' 'A[i,r] * C[k,r]' i,k,r
+sides 'C[k,r]' 'B[j,r] * A[i,r]' j,i,r
+want 0 "$EIN" verify p.ein --flags=-O1
 finish

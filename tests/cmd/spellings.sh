@@ -217,6 +217,16 @@ stepwise 'output Y[s,d] = X[s,d] + C[(d + 24) % 24] * X[s,(d + 72) % 48]'
 stepwise 'output Y[s,d] = X[s,d] * D[d % 16] + X[s,(d + 16) % 48]'
 stepwise 'output Y[s,d] = X[s,d] * D[d % 16] + X[s,(d + 32) % 48]'
 
+# ---- a batch of products by quotients and remainders has a label of its own
+batched() { # BODY
+  printf 'input W[g:5,a:6,b:7], X[k:35,n:8], V[k:5,b:7] : f32\noutput Y[i:30,n] = sum[b] %s\n' "$1" >p.ein
+  want 0 "$EIN" build p.ein --stop=task
+  grep -q 'stage Y\[i_0:5, i_1:6, ' out || wrong "no batch: $(cat out)"
+  want 0 "$EIN" verify p.ein --flags=-O0
+}
+batched 'W[i//6,i%6,b] * X[7*(i//6)+b,n]'
+batched 'X[b+7*(i//6),n] * (V[i//6,b] * W[i//6,i%6,b])'
+
 # ---- factors of one side of a product are multiplied before it, whatever the parentheses
 sides() { # FACTOR NAMED LABELS
   cat >p.ein <<END

@@ -361,10 +361,16 @@ static Task *kernel_digits(TaskGraph *t, Task *k, bool all) {
   return d.k;
 }
 
+/* Whether it reduces products: a batch of them must be a label of its own. */
+static bool is_product(const Task *k) {
+  const EinSum *s = k->stages.at[0].sum;
+  return k->stages.len == 1 && s->reducer == RED_SUM && is_op(s->body, OP_MUL) && s->n_slot > 1;
+}
+
 static void list_digits(TaskGraph *t, Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     list_digits(t, &list->at[i]->body);
-    if (list->at[i]->kind == TASK_KERNEL) list->at[i] = kernel_digits(t, list->at[i], false);
+    if (list->at[i]->kind == TASK_KERNEL) list->at[i] = kernel_digits(t, list->at[i], is_product(list->at[i]));
   }
 }
 

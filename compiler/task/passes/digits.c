@@ -133,7 +133,7 @@ static const Expr *remainder_of_two(Digits *d, const Expr *a, int64_t radix) {
  *
  *     (32*h + l + 32) % 64    for l:32    is    32 * ((h + 1) % 2) + l    and, for h:2,    32 * (1 - h) + l
  *
- * NULL: there is no such step. */
+ * NULL: there is no such step. On a mesh labels are joined later that this keeps apart, so it is not done. */
 static const Expr *digit_stepwise(Digits *d, Op op, const Expr *a, const Expr *radix) {
   Exprs *x = d->t->exprs;
   for (const Expr *more = a; more && radix->kind == EX_INT;) {
@@ -160,7 +160,7 @@ static const Expr *digit_simple(Digits *d, Op op, const Expr *a, const Expr *rad
   d->left++;
   if (!d->radix) propose(d, rest, radix);
   if (radix->kind != EX_INT) return expr_op2(x, op, a, radix); /* which may turn out to be 0 */
-  const Expr *e = digit_stepwise(d, op, rest, radix);
+  const Expr *e = d->t->mesh.n ? NULL : digit_stepwise(d, op, rest, radix);
   if (!e) e = expr_op2(x, op, rest, radix);
   return op == OP_IDIV ? expr_op2(x, OP_ADD, quotient, e) : e;
 }

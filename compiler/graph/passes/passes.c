@@ -26,7 +26,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"copies", graph_copies, false},
     {"views", graph_views, true},
     {"common", graph_common, false},
-    {"turned", graph_turned, true},
+    {"orders", graph_orders, true},
     {"copies", graph_copies, false},
     {"places", graph_places, false},
     {"nested", graph_nested, false},

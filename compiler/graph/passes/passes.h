@@ -50,7 +50,7 @@ EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Gives maps whose axes are groups of labels an axis for each label, if their readers go over whole groups. */
 EinGraph *graph_flat(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Gives values that nobody sees the order of axes in which maps read them. */
-EinGraph *graph_turned(Arena *a, const EinGraph *g, PassNotes *notes);
+EinGraph *graph_orders(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has the readers of a vertex that copies another tensor, or lists the neighbours of its points, read that tensor, if
  * only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);

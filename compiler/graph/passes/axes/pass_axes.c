@@ -8,7 +8,7 @@
  * Values that are maps of one another, label by label, change together. Without rows or maps a value stays: products
  * read it in any order. None changes if one of them is an input or an output, belongs to a repeat, has merged axes, or
  * is read at anything but labels; nor if all operands have a batch last, for then lanes go along the batch. */
-#include "turn.h"
+#include "permute.h"
 
 enum { RANK_LEAST = 3 };
 
@@ -91,7 +91,7 @@ static void rows_note(Axes *c, const EinNode *n) {
   for (uint32_t i = 0; i < n->sum->n_slot; i++) {
     const EinNode *of = c->rows[n->input[i]->id];
     if (!of) continue;
-    const Expr **read = turn_reads(c->b.arena, of->sum);
+    const Expr **read = permute_reads(c->b.arena, of->sum);
     for (uint32_t j = 0; j < of->sum->n_slot; j++) {
       if (!reads_with(c, n, of->input[j])) continue;
       for (uint32_t k = 0; k < read[j]->n; k++)
@@ -135,7 +135,7 @@ static void product_note(Axes *c, EinNode *n, const Expr *const *read) {
 
 static void vertex_note(Axes *c, EinNode *n) {
   const EinSum *s = n->sum;
-  const Expr **read = turn_reads(c->b.arena, s);
+  const Expr **read = permute_reads(c->b.arena, s);
   if (s->by || n->rank != s->n_out || n->rank < RANK_LEAST) fix(c, n);
   for (uint32_t i = 0; i < s->n_slot; i++) read_note(c, n, read[i]);
   rows_note(c, n);
@@ -160,7 +160,7 @@ static bool has_row(Axes *c, const EinNode *n, const Expr *read) {
 
 /* The first operand without labels that rows reduce, if there are such labels; else NULL. */
 static const Expr *lead_of(Axes *c, const EinNode *product) {
-  const Expr **read = turn_reads(c->b.arena, product->sum), *lead = NULL;
+  const Expr **read = permute_reads(c->b.arena, product->sum), *lead = NULL;
   bool rows = false;
   for (uint32_t i = product->sum->n_slot; i-- > 0;) {
     bool row = has_row(c, product, read[i]);
@@ -212,7 +212,7 @@ static void orders_find(Axes *c, const EinRegion *r) {
 /* ---- the new graph ----------------------------------------------------------------------------------------------- */
 
 static EinNode *vertex_again(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
-  return turn_vertex(b, r, n, ((const Axes *)env)->order);
+  return permute_vertex(b, r, n, ((const Axes *)env)->order);
 }
 
 /* Numbers the axes. Returns the number of the next one. */

@@ -1,4 +1,4 @@
-/* graph/passes/axes/pass_turned.c - gives values that nobody sees the order of axes in which maps read them:
+/* graph/passes/axes/pass_orders.c - gives values that nobody sees the order of axes in which maps read them:
  *
  *     T[j,i] = X[i,j]                          T[i,j] = X[i,j]
  *     m[i] = max[j] T[j,i]                     m[i] = max[j] T[i,j]
@@ -9,18 +9,18 @@
  * what it reads in the order of its own labels. Reductions read in any order. A value that two maps want in different
  * orders stays, and so does one that is read at a point, along a diagonal, or along two labels at once. So does a sum
  * of products, unless it is only copied: a map of it joins its tiles, whichever way they go. */
-#include "turn.h"
+#include "permute.h"
 
 enum { RANK_LEAST = 2 };
 
-typedef struct Turned {
+typedef struct Orders {
   Rebuild b;
   bool *fixed;               /* by id: it cannot change */
   uint32_t **order;          /* by id: the old axis at each new one; NULL: no map has read it, or it is unchanged */
-} Turned;
+} Orders;
 
 /* The place of each label among the axes that the vertex gets; false: it is no map. */
-static bool places_of(const Turned *c, const EinNode *n, uint32_t *place) {
+static bool places_of(const Orders *c, const EinNode *n, uint32_t *place) {
   const uint32_t *order = c->order[n->id];
   if (n->sum->by || n->sum->n_red) return false;
   for (uint32_t k = 0; k < n->sum->n_out; k++) place[order ? order[k] : k] = k;
@@ -54,7 +54,7 @@ static bool order_wanted(const EinNode *n, const Expr *read, const uint32_t *pla
 
 static bool is_product(const EinNode *n) { return n->kind == EIN_VERTEX && n->sum->n_red && n->sum->n_slot > 1; }
 
-static void read_note(Turned *c, const EinNode *n, const Expr *read, const uint32_t *place) {
+static void read_note(Orders *c, const EinNode *n, const Expr *read, const uint32_t *place) {
   const EinNode *of = n->input[read->i];
   uint32_t *order = NEW_ARRAY(c->b.arena, uint32_t, read->n + 1), **had = &c->order[of->id];
   bool same = order_wanted(n, read, place, order);
@@ -70,12 +70,12 @@ static bool is_sorted(const uint32_t *order, uint32_t n) {
 }
 
 /* Decides the order of the vertex, whose readers are done, and notes what it wants of its operands. */
-static void vertex_note(Turned *c, const EinNode *n) {
+static void vertex_note(Orders *c, const EinNode *n) {
   const EinSum *s = n->sum;
   uint32_t *place = NEW_ARRAY(c->b.arena, uint32_t, s->n_out + 1), **order = &c->order[n->id];
   if (c->fixed[n->id] || s->by || n->rank != s->n_out || n->rank < RANK_LEAST) *order = NULL;
   if (*order && is_sorted(*order, n->rank)) *order = NULL;
-  const Expr **read = turn_reads(c->b.arena, s);
+  const Expr **read = permute_reads(c->b.arena, s);
   bool map = places_of(c, n, place);
   for (uint32_t i = 0; i < s->n_slot; i++) {
     if (map) read_note(c, n, read[i], place);
@@ -83,7 +83,7 @@ static void vertex_note(Turned *c, const EinNode *n) {
   }
 }
 
-static void region_note(Turned *c, const EinRegion *r) {
+static void region_note(Orders *c, const EinRegion *r) {
   for (uint32_t i = r->nodes.len; i-- > 0;) {
     const EinNode *n = r->nodes.at[i];
     if (n->body) region_note(c, n->body);
@@ -93,12 +93,12 @@ static void region_note(Turned *c, const EinRegion *r) {
 }
 
 static EinNode *vertex_again(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
-  return turn_vertex(b, r, n, ((const Turned *)env)->order);
+  return permute_vertex(b, r, n, ((const Orders *)env)->order);
 }
 
-EinGraph *graph_turned(Arena *a, const EinGraph *g, PassNotes *notes) {
+EinGraph *graph_orders(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = vertex_again};
-  Turned c = {.b = {.arena = a, .pass = "turned", .notes = notes}, .fixed = nodes_shown(a, g)};
+  Orders c = {.b = {.arena = a, .pass = "orders", .notes = notes}, .fixed = nodes_shown(a, g)};
   c.order = NEW_ARRAY(a, uint32_t *, g->n_nodes + 1);
   region_note(&c, g->top);
   return rebuild(&c.b, a, g, &rules, &c);

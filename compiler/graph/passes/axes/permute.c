@@ -1,22 +1,22 @@
-/* graph/passes/axes/turn.c - vertices with their axes in another order. */
-#include "turn.h"
+/* graph/passes/axes/permute.c - vertices with their axes in another order. */
+#include "permute.h"
 
-const Expr **turn_reads(Arena *a, const EinSum *s) {
+const Expr **permute_reads(Arena *a, const EinSum *s) {
   const Expr *top[] = {s->body, s->where, s->domain};
   const Expr **read = NEW_ARRAY(a, const Expr *, s->n_slot + 1);
   expr_slot_reads(a, COUNT(top), top, read);
   return read;
 }
 
-typedef struct Turn {
+typedef struct Permuting {
   Arena *arena;
   const EinNode *n;
   uint32_t *const *order;
   uint32_t *to;              /* by old label; NULL: unchanged */
-} Turn;
+} Permuting;
 
-static const Expr *turned(void *env, Exprs *p, const Expr *e) {
-  Turn *t = env;
+static const Expr *permuted(void *env, Exprs *p, const Expr *e) {
+  Permuting *t = env;
   if (e->kind == EX_LABEL && t->to) return expr_label(p, t->to[e->i]);
   const uint32_t *order = e->kind == EX_READ ? t->order[t->n->input[e->i]->id] : NULL;
   if (!order) return e;
@@ -31,10 +31,10 @@ static bool reads_changed(const EinNode *n, uint32_t *const *order) {
   return false;
 }
 
-EinNode *turn_vertex(Rebuild *b, EinRegion *r, const EinNode *n, uint32_t *const *order) {
+EinNode *permute_vertex(Rebuild *b, EinRegion *r, const EinNode *n, uint32_t *const *order) {
   const uint32_t *own = order[n->id], all = n->sum->n_out + n->sum->n_red;
   if (!own && !reads_changed(n, order)) return rebuild_copy(b, r, n);
-  Turn t = {b->arena, n, order, own ? NEW_ARRAY(b->arena, uint32_t, all + 1) : NULL};
+  Permuting t = {b->arena, n, order, own ? NEW_ARRAY(b->arena, uint32_t, all + 1) : NULL};
   const Expr **bound = NEW_ARRAY(b->arena, const Expr *, all + 1);
   Str *label = NEW_ARRAY(b->arena, Str, all + 1);
   EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
@@ -45,7 +45,7 @@ EinNode *turn_vertex(Rebuild *b, EinRegion *r, const EinNode *n, uint32_t *const
   }
   for (uint32_t i = 0; i < n->sum->n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
   EinSum s = *n->sum;
-  sum_map(b->g->exprs, &s, turned, &t);
+  sum_map(b->g->exprs, &s, permuted, &t);
   if (own) rebuild_note(b, "values with their axes in another order", n->place);
   return rebuild_vertex(b, r, n, &s, bound, label, input);
 }

@@ -76,21 +76,36 @@ static bool same_sites(const Fuse *f, const Task *p, const Task *q) {
   return a >= 0 && b >= 0 && f->t->buffers.at[a].when == f->t->buffers.at[b].when;
 }
 
-/* A state that is updated in place has several makers, and its readers must not move past one of them: p may run
- * where q is if nothing from p to q, q included, changes what p reads. */
+/* Whether a repeat changes what p reads: a state may begin in the buffer of its first value. */
+static bool is_changed(const Fuse *f, const Task *p, const Task *repeat) {
+  vec_each(const TaskStage, s, p->stages) {
+    for (uint32_t j = 0; j < s->sum->n_slot; j++)
+      if (!s->slot[j].kept && task_writes(f->t, repeat, s->slot[j].index)) return true;
+  }
+  return false;
+}
+
+/* A state that is updated in place has several makers, or is exchanged, and its readers must not move past one of them:
+ * p may run where q is if nothing from p to q, q included, changes what p reads. */
 static bool may_follow(const Fuse *f, const Task *p, const Task *q) {
   uint32_t from = f->position[p->step], to = f->position[q->step];
   bool careful = false;
-  for (uint32_t i = 0; i < p->stages.len; i++)
-    for (uint32_t j = 0; j < p->stages.at[i].sum->n_slot; j++)
-      careful |= !p->stages.at[i].slot[j].kept && f->of[p->stages.at[i].slot[j].index].makers > 1;
+  vec_each(const TaskStage, s, p->stages) {
+    for (uint32_t j = 0; j < s->sum->n_slot; j++) {
+      const BufferUse *b = &f->of[s->slot[j].index];
+      careful |= !s->slot[j].kept && (b->makers > 1 || (b->makers && b->pinned));
+    }
+  }
   if (!careful) return true;
   if (to - from > 64) return false;
-  for (uint32_t i = from + 1; i <= to; i++)
-    for (uint32_t j = 0; j < f->list->at[i]->stages.len; j++) {
-      int32_t b = f->list->at[i]->stages.at[j].buffer;
+  for (uint32_t i = from + 1; i <= to; i++) {
+    const Task *k = f->list->at[i];
+    if (k->kind == TASK_REPEAT && is_changed(f, p, k)) return false;
+    for (uint32_t j = 0; j < k->stages.len; j++) {
+      int32_t b = k->stages.at[j].buffer;
       if (b >= 0 && f->of[b].makers > 1) return false;
     }
+  }
   return true;
 }
 

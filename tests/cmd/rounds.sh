@@ -43,7 +43,7 @@ output sums[i] = sum[j] Z[i,j] * v[j]
 END
 
 cat >lots.ein <<'END'
-dim M = 1111, N = 1413, K = 300
+dim M = 2222, N = 2826, K = 300
 A[k:K,i:M] = TYPE((i * 7 + k * 5) % 11 - 5)
 B[k:K,j:N] = TYPE((k * 3 + j * 13) % 7 - 3)
 Y[i:M,j:N] = TYPE((i + j) % 5)
@@ -54,7 +54,7 @@ assert (sum[i where (sum[j] Z[i,j] * v[j]) != (sum[j] Y[i,j] * v[j]) - 2 * (sum[
 output sums[i] = sum[j] Z[i,j] * v[j]
 END
 cat >groups.ein <<'END'
-dim G = 5, M = 330, N = 1100, K = 300
+dim G = 5, M = 660, N = 2200, K = 300
 A[g:G,k:K,i:M] = TYPE((i * 7 + k * 5 + g) % 11 - 5)
 B[j:N,k:K] = TYPE((k * 3 + j * 13) % 7 - 3)
 output Z[i,g,j] = sum[k] A[g,k,i] * B[j,k]
@@ -64,7 +64,7 @@ assert (sum[g,i where (sum[j] Z[i,g,j] * v[j]) != (sum[k] A[g,k,i] * w[k])] 1) =
 output sums[g,i] = sum[j] Z[i,g,j] * v[j]
 END
 cat >square.ein <<'END'
-dim M = 1100, N = 1000, K = 1100
+dim M = 1800, N = 1700, K = 1100
 A[i:M,k:K] = TYPE((i * 7 + k * 5) % 11 - 5)
 B[k:K,j:N] = TYPE((k * 3 + j * 13) % 7 - 3)
 output Z[i,j] = sum[k] A[i,k] * B[k,j]
@@ -100,9 +100,9 @@ want 0 "$EIN" run plain-f32.ein --target=c --flags="-O1 -march=native" --threads
 cmp -s plain-f32.1 out || wrong "in process and by the C compiler, results are different"
 check labels f64 6
 check one i32 5
-check lots f32 2
-check lots f64 3
-check groups f32 2
-check square f64 5
-check square i32 5
+check lots f32 4
+check lots f64 7
+check groups f32 4
+check square f64 12
+check square i32 12
 finish

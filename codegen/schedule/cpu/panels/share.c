@@ -2,7 +2,7 @@
  * fill the panel again. Instead threads fill all blocks of a side once, before the tiles, into a work buffer that
  * lives for this step only.
  *
- * So that it does not hold copies of both factors, that goes in rounds. A side's blocks are cut into lots of about 512
+ * So that it does not hold copies of both factors, that goes in rounds. A side's blocks are cut into lots of about 1024
  * rows or lanes. For each pair of lots their panels are filled, then their tiles computed: a panel is filled once for
  * each lot of the other side, which costs little. If the reduced labels are cut into several blocks, a round may have
  * one of these: its tiles are added to the sums of all results of the two lots. */
@@ -19,7 +19,7 @@ enum {
   ROUND_BYTES = 1 << 20,           /* that rounds save at least, */
   ROUND_SHARE = 4,                 /*   and one part of so many, */
   ROUND_OPS = 1 << 25,             /* operations of a round, which are worth its two barriers */
-  LOT = 512,                       /* rows or lanes of a lot, */
+  LOT = 1024,                      /* rows or lanes of a lot, */
   LOT_BYTES = 512 * 1024,          /*   or bytes of its panels if that is more; */
   LOT_ROWS = 64, LOT_LANES = 128   /*   of its blocks, at most */
 };
@@ -334,13 +334,13 @@ static void deep_is(Panel *t, const Expr *const *index) {
   t->block.n = one ? hi : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, hi, t->block.lo)));
 }
 
-/* The number of turns in which a pair of lots is computed. */
-static int64_t turns_deep(const Panel *t) { return t->deep_rounds ? (int64_t)blocks_deep(t) : 1; }
+/* The number of rounds in which a pair of lots is computed. */
+static int64_t rounds_deep(const Panel *t) { return t->deep_rounds ? (int64_t)blocks_deep(t) : 1; }
 
 void pack_round_open(Panel *t) {
   Sched *s = t->s;
-  const Expr *rounds = ex_int(s, lots_of(t, &t->u) * lots_of(t, &t->v) * turns_deep(t));
-  uint32_t v = var_new(s, NULL, has_lots(t) ? "turn" : "deep");
+  const Expr *rounds = ex_int(s, lots_of(t, &t->u) * lots_of(t, &t->v) * rounds_deep(t));
+  uint32_t v = var_new(s, NULL, has_lots(t) ? "round" : "deep");
   into(s, &for_add(s, v, ex_int(s, 0), rounds, 1, BIND_ROUND)->body);
   t->block.round = var_read(s, v);
 }
@@ -369,7 +369,7 @@ static void lots_at(Panel *t) {
 void pack_round_at(Panel *t) {
   Sched *s = t->s;
   Walk *w = NEW(s->arena, Walk);
-  const Expr *deep = ex_int(s, turns_deep(t)), *round = t->block.round;
+  const Expr *deep = ex_int(s, rounds_deep(t)), *round = t->block.round;
   bool lots = has_lots(t);
   t->block.deep = !lots ? round : named(s, NULL, "deep", expr_op2(s->x, OP_MOD, round, deep));
   t->block.lots = expr_is_int(deep, 1) ? round : named(s, NULL, "lots", expr_op2(s->x, OP_IDIV, round, deep));

@@ -300,7 +300,7 @@ static char *long_program(int n) {
 
 /* Wherever memory runs out, the call comes back, and the next one finds all as it was. */
 static void test_no_memory(ein_session *s) {
-  char *text = long_program(600);
+  char *text = long_program(4000);
   ein_file x = file_of("long.ein", text);
   struct rlimit was;
   int without = 0;

@@ -85,23 +85,25 @@ static bool is_changed(const Fuse *f, const Task *p, const Task *repeat) {
   return false;
 }
 
-/* A state that is updated in place has several makers, or is exchanged, and its readers must not move past one of them:
- * p may run where q is if nothing from p to q, q included, changes what p reads. */
+/* A state that is updated in place has several makers, or is exchanged by its repeat, and its readers must not move
+ * past one of them: p may run where q is if nothing from p to q, q included, changes what p reads. */
 static bool may_follow(const Fuse *f, const Task *p, const Task *q) {
   uint32_t from = f->position[p->step], to = f->position[q->step];
-  bool careful = false;
+  bool careful = false, exchanged = false;
   vec_each(const TaskStage, s, p->stages) {
     for (uint32_t j = 0; j < s->sum->n_slot; j++) {
+      if (s->slot[j].kept) continue;
       const BufferUse *b = &f->of[s->slot[j].index];
-      careful |= !s->slot[j].kept && (b->makers > 1 || (b->makers && b->pinned));
+      careful |= b->makers > 1;
+      exchanged |= b->makers && b->pinned;
     }
   }
-  if (!careful) return true;
+  if (!careful && !exchanged) return true;
   if (to - from > 64) return false;
   for (uint32_t i = from + 1; i <= to; i++) {
     const Task *k = f->list->at[i];
     if (k->kind == TASK_REPEAT && is_changed(f, p, k)) return false;
-    for (uint32_t j = 0; j < k->stages.len; j++) {
+    for (uint32_t j = 0; careful && j < k->stages.len; j++) {
       int32_t b = k->stages.at[j].buffer;
       if (b >= 0 && f->of[b].makers > 1) return false;
     }

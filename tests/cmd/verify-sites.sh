@@ -42,6 +42,9 @@ output C[i] = A[p[i]]
 END
 want 0 "$EIN" verify index.ein -n 2 $O
 shows 'both fail: site 1: index 1 of A, read for C: 8 is out of range'
+want 0 "$EIN" build index.ein -n 2 --stop=ia -o index.ia
+want 0 "$EIN" verify index.ia $O 'p=[0,2,4,6,8,10,12,14]'
+shows 'both fail: site 1: index 1 of A'
 want 0 "$EIN" verify index.ein -n 2 $O p=3
 shows '    C            f32  abs 0'
 

@@ -249,9 +249,11 @@ static Leave eval_answer(Verify *v, const Words *inputs) {
   given_fill(s, typed, &given);
   Leave in = run_inputs(s, typed, &given, &v->e);
   if (in) return in;
-  if (v->eval->past) return run_sites(s, v->eval, &v->e, &v->status);
-  if (!l) patience_eval(s, v->eval, v->e.graph, "; with smaller sizes it is faster (-D)");
-  if (!l) run_eval(s, &v->e, &v->status);
+  bool text = v->eval->past;
+  if (text) l = run_sites(s, v->eval, &v->e, &v->status);
+  if (text && l && v->status != EVAL_RANGE) return l;
+  if (!text && !l) patience_eval(s, v->eval, v->e.graph, "; with smaller sizes it is faster (-D)");
+  if (!text && !l) run_eval(s, &v->e, &v->status);
   v->said = complaint_take(s, from);
   return LEAVE_OK;
 }

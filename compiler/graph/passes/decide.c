@@ -24,7 +24,7 @@ void decide_hold(Decide *d, const Expr *e) {
 /* Whether it is a comparison that a proof may decide. */
 static bool is_condition(const Expr *e) {
   return e->kind == EX_OP && op_info[e->op].rule == RULE_COMPARE && e->arg[0]->dtype == DT_I64 &&
-         !(e->has & (HAS_READ | HAS_PARAM)) && (e->has & (HAS_LABEL | HAS_TURN | HAS_DIM));
+         !(e->has & HAS_PARAM) && (e->has & (HAS_LABEL | HAS_TURN | HAS_DIM | HAS_READ));
 }
 
 /* Whether e contains one. Computed once for each expression of the graph. */
@@ -57,9 +57,27 @@ static bool holds(Decide *d, const Expr *e) {
   return prove(d->p, &d->facts, e).verdict == PROVED;
 }
 
+/* Compares what the two sides may be. Returns whether that decides; *is: how. */
+static bool compared(const Decide *d, const Expr *e, bool *is) {
+  Interval a = interval_of_expr(d->of, d->n, e->arg[0]), b = interval_of_expr(d->of, d->n, e->arg[1]);
+  bool less = a.high < b.low, most = a.high <= b.low, more = a.low > b.high, least = a.low >= b.high;
+  bool same = most && least; /* both are one number */
+  switch ((Op)e->op) {
+  case OP_LT: return *is = less, less || least;
+  case OP_LE: return *is = most, most || more;
+  case OP_GT: return *is = more, more || most;
+  case OP_GE: return *is = least, least || less;
+  case OP_EQ: return *is = same, same || less || more;
+  case OP_NE: return *is = !same, same || less || more;
+  default: return false;
+  }
+}
+
 static const Expr *condition(Decide *d, const Expr *e) {
   const Expr *to = NULL;
-  if (holds(d, e)) to = expr_bool(d->p, true);
+  bool is;
+  if (e->has & HAS_READ) to = d->n && !expr_can_fail(e) && compared(d, e, &is) ? expr_bool(d->p, is) : NULL;
+  else if (holds(d, e)) to = expr_bool(d->p, true);
   else if (holds(d, expr_op1(d->p, OP_NOT, e))) to = expr_bool(d->p, false);
   if (to) d->decided++;
   return to ? to : e;

@@ -1,9 +1,11 @@
 /* graph/passes/decide.h - internals of the passes: uses the prover to decide conditions in an expression, from the
- * extents of labels, the bounds of loops and the conditions around (domain pruning). */
+ * extents of labels, the bounds of loops and the conditions around (domain pruning); and those on data, from what the
+ * data may be. */
 #ifndef EIN_DECIDE_H
 #define EIN_DECIDE_H
 
 #include "expr/prove/prove.h"
+#include "interval.h"
 #include "rebuild.h"
 
 enum { DECIDE_HOLD = 24, DECIDE_DEPTH = 100 };
@@ -13,6 +15,8 @@ typedef struct Decide {
   Exprs *p;
   Facts facts;               /* of the current vertex; hold points to the array below */
   const Expr *hold[DECIDE_HOLD];
+  const EinNode *n;          /* it, for reads; NULL: its slots are others now */
+  const Interval *of;        /* by id: the range of a vertex' values */
   Map conditions;            /* expressions, to whether they contain something to decide */
   int64_t proofs;            /* left for the whole graph */
   int vertex_proofs, visits; /* left for the current vertex */

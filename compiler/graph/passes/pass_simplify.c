@@ -21,6 +21,7 @@ typedef struct Simplify {
   Rebuild b;
   Rules *rules;
   Decide decide;
+  Interval *of;              /* by old id: the range of a vertex' values */
   uint32_t checks;           /* facts that hold everywhere */
   VEC(const Expr *) turn;    /* of the loops around */
 } Simplify;
@@ -608,7 +609,10 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   d.sum.where = not_true(lawful(s, &d, d.sum.where));
   d.sum.domain = not_true(lawful(s, &d, d.sum.domain));
   answer(s, &d);
+  s->of[n->id] = interval_of_vertex(s->of, n);
+  s->decide.n = n;
   prune(s, &d);
+  s->decide.n = NULL;
   if (d.sum.n_out + d.sum.n_red <= PIN_LABELS) {
     bool any = false, value = !red_is_arg(&d.sum);
     while (value && d.sum.n_red && one_goes(s, &d)) any = true;
@@ -645,6 +649,7 @@ EinGraph *graph_simplify(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = simplified, .enter = entered, .leave = left};
   Simplify s = {.b = {.arena = a, .pass = "simplify", .notes = notes}, .rules = rules_new(a, g->exprs)};
   s.decide = (Decide){.arena = a, .p = g->exprs, .conditions = map_new(a), .proofs = 1000 + 4 * (int64_t)g->n_nodes};
+  s.decide.of = s.of = NEW_ARRAY(a, Interval, g->n_nodes + 1);
   decide_start(&s.decide, NULL, 0, 0);
   for (uint32_t i = 0; i < g->checks.len && i < DECIDE_HOLD / 2; i++) decide_hold(&s.decide, g->checks.at[i].cond);
   s.checks = s.decide.facts.n_hold;

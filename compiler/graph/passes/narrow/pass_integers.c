@@ -4,90 +4,24 @@
  *         P[i,j] = sum:i32[k:512] (i32(A[i,k]) * i32(B[k,j])),   C[i,j] = i64(P[i,j])
  *
  * A vector holds twice as many of them, and processors multiply vectors of them in one instruction. Integers are exact,
- * so the result is the same to the bit. The range of a term comes from the dtypes that it reads, or from what vertices
- * that it reads compute: a mask is 0 or 1 in any dtype. */
+ * so the result is the same to the bit. interval.c knows the range of a term. */
+#include "graph/passes/interval.h"
 #include "graph/passes/rebuild.h"
 
 enum {
   DEPTH = 8                  /* of an expression whose range is looked for */
 };
 
-typedef struct Interval { int64_t low, high; bool known; } Interval;
-
 typedef struct Integers {
   Rebuild b;
   Interval *of;              /* by old id: the range of a vertex' values */
 } Integers;
 
-static const Interval unknown;
-
-static Interval interval_of(int64_t low, int64_t high) { return (Interval){low, high, true}; }
-
-static bool in_32(Interval r) { return r.known && r.low >= INT32_MIN && r.high <= INT32_MAX; }
-
-static Interval dtype_interval(DType t) {
-  if (t == DT_BOOL) return interval_of(0, 1);
-  if (t == DT_U8) return interval_of(0, UINT8_MAX);
-  if (t == DT_I8) return interval_of(INT8_MIN, INT8_MAX);
-  if (t == DT_I16) return interval_of(INT16_MIN, INT16_MAX);
-  return t == DT_I32 ? interval_of(INT32_MIN, INT32_MAX) : unknown;
-}
-
-static Interval either(Interval a, Interval b) {
-  if (!a.known || !b.known) return unknown;
-  return interval_of(a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high);
-}
-
-/* Operands are within 32 bits, so nothing here leaves 64. */
-static Interval op_interval(Op op, Interval a, Interval b) {
-  if (!in_32(a) || !in_32(b)) return unknown;
-  if (op == OP_ADD) return interval_of(a.low + b.low, a.high + b.high);
-  if (op == OP_SUB) return interval_of(a.low - b.high, a.high - b.low);
-  if (op == OP_MIN || op == OP_MAX) return either(a, b);
-  if (op != OP_MUL) return unknown;
-  Interval low = interval_of(a.low * b.low, a.low * b.low), high = interval_of(a.high * b.high, a.high * b.high);
-  Interval mixed = either(interval_of(a.low * b.high, a.low * b.high), interval_of(a.high * b.low, a.high * b.low));
-  return either(either(low, high), mixed);
-}
-
-static Interval expr_interval(const Integers *c, const EinNode *n, const Expr *e, int depth) {
-  Interval own = dtype_interval((DType)e->dtype);
-  if (e->kind == EX_INT) return interval_of(e->i, e->i);
-  if (e->kind == EX_READ && c->of[n->input[e->i]->id].known) return c->of[n->input[e->i]->id];
-  if (e->kind != EX_OP || depth == DEPTH || !dtype_is_int((DType)e->dtype)) return own;
-  Interval r = unknown;
-  if (e->op == OP_CAST && !dtype_is_float((DType)e->arg[0]->dtype)) r = expr_interval(c, n, e->arg[0], depth + 1);
-  if (e->op == OP_SELECT)
-    r = either(expr_interval(c, n, e->arg[1], depth + 1), expr_interval(c, n, e->arg[2], depth + 1));
-  if (e->op == OP_NEG) r = op_interval(OP_SUB, interval_of(0, 0), expr_interval(c, n, e->arg[0], depth + 1));
-  if (e->n == 2)
-    r = op_interval((Op)e->op, expr_interval(c, n, e->arg[0], depth + 1), expr_interval(c, n, e->arg[1], depth + 1));
-  /* In a narrower dtype it may have wrapped. */
-  return own.known && (!r.known || r.low < own.low || r.high > own.high) ? own : r;
-}
-
-/* The range of all sums of such terms, of which none to all may count. */
-static Interval sum_interval(const EinNode *n, Interval term) {
-  int64_t points = 1, low, high;
-  if (!term.known) return unknown;
-  for (uint32_t k = n->sum->n_out; k < n->sum->n_out + n->sum->n_red; k++)
-    if (n->bound[k]->kind != EX_INT || !mul_ok(points, n->bound[k]->i, &points)) return unknown;
-  if (!mul_ok(term.low, points, &low) || !mul_ok(term.high, points, &high)) return unknown;
-  return either(interval_of(0, 0), interval_of(low, high));
-}
-
-static Interval vertex_interval(const Integers *c, const EinNode *n) {
-  const EinSum *s = n->sum;
-  if (s->by || s->domain || s->dtype != s->acc) return unknown;
-  Interval term = expr_interval(c, n, s->body, 0);
-  return s->reducer == RED_NONE ? term : s->reducer == RED_SUM && s->dtype == DT_I64 ? sum_interval(n, term) : unknown;
-}
-
 /* e in 32 bits; NULL: a part of it may leave them. */
 static const Expr *narrower(const Integers *c, const EinNode *n, const Expr *e, int depth) {
   Exprs *p = c->b.old->exprs;
   const Expr *arg[3];
-  if (!in_32(expr_interval(c, n, e, 0))) return NULL;
+  if (!interval_in_32(interval_of_expr(c->of, n, e))) return NULL;
   if (e->kind == EX_INT) return expr_int(p, DT_I32, e->i);
   if (e->kind == EX_READ) return expr_cast(p, DT_I32, e);
   if (e->kind != EX_OP || e->n > 3 || depth == DEPTH) return NULL;
@@ -112,7 +46,7 @@ static bool has_product(const Expr *e, int depth) {
 static const Expr *sum_narrower(const Integers *c, const EinNode *n) {
   const EinSum *s = n->sum;
   bool wide = s->reducer == RED_SUM && s->n_red && s->acc == DT_I64 && s->dtype == DT_I64 && !s->by && !s->domain;
-  if (!wide || !has_product(s->body, 0) || !in_32(c->of[n->id])) return NULL;
+  if (!wide || !has_product(s->body, 0) || !interval_in_32(c->of[n->id])) return NULL;
   return narrower(c, n, s->body, 0);
 }
 
@@ -127,7 +61,7 @@ static EinNode *vertex_map(Integers *c, EinRegion *r, const EinNode *n, EinNode 
 
 static EinNode *integers_vertex(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Integers *c = env;
-  c->of[n->id] = vertex_interval(c, n);
+  c->of[n->id] = interval_of_vertex(c->of, n);
   const Expr *body = sum_narrower(c, n);
   if (!body) return rebuild_copy(b, r, n);
   EinSum s = *n->sum;

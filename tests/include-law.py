@@ -85,6 +85,8 @@ PASSES = [
     (r"compiler/driver/compile/nvrtc\.c", "runtime/cuda/libcublas.h"),
     # a program whose kernels were loaded is put together for the runtime
     (r"codegen/jit/model\.h", "runtime/ein_inside.h"),
+    # a schedule for what fusion leaves alone because of it
+    (r"codegen/schedule/cpu/panels/grouped\.c", "compiler/task/grouped.h"),
     # for one site, tasks from the graph itself
     (r"compiler/task/from_graph\.[ch]", "compiler/graph/graph.h"),
 ]

@@ -34,8 +34,7 @@ static void stages(Sched *s) {
   into(s, was);
 }
 
-/* Allocates the stages' places, unset. */
-static void stages_new(Sched *s) {
+void stages_new(Sched *s) {
   uint32_t n = s->task->stages.len;
   s->of_stage = NEW_ARRAY(s->arena, uint32_t, n + 1);
   for (uint32_t i = 0; i < n; i++) s->of_stage[i] = NOWHERE;
@@ -91,13 +90,19 @@ static void task_make(Sched *s, const Task *task, const Expr *when) {
   s->when = NULL;
 }
 
-static void host_make(Sched *s, const Task *task) {
-  parts_tell(s, &task->stages.at[0]);
+/* As they are, or with copies made first. */
+static void stages_make(Sched *s, const Task *task) {
   const Expr *when;
-  const Task *merged = merge_task(s, task), *copied = batch_task(s, merged, &when);
+  const Task *copied = batch_task(s, task, &when);
   task_make(s, copied, when);
   s->follow.in_turn = when ? false : s->follow.in_turn;
-  if (when) task_make(s, merged, expr_op1(s->x, OP_NOT, when));
+  if (when) task_make(s, task, expr_op1(s->x, OP_NOT, when));
+}
+
+static void host_make(Sched *s, const Task *task) {
+  parts_tell(s, &task->stages.at[0]);
+  const Task *merged = merge_task(s, task);
+  if (!grouped_make(s, merged)) stages_make(s, merged);
   ranges_make(s);
   apart_loops(s, &s->k->body);
   finish_kernel(s->p, s->k);

@@ -145,7 +145,7 @@ const Expr *ex_slot(Env *e, const Expr *leaf) {
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, leaf->n + 1);
   for (uint32_t k = 0; k < leaf->n; k++) {
     at[k] = leaf->arg[k];
-    if (!index_is_data(at[k])) continue; /* all others are proved */
+    if (!index_is_data(at[k]) || grouped_is_listed(s, at[k])) continue; /* all others are proved */
     const Expr *arg[3] = {at[k], b->dim[k], ex_int(s, site_new(s, e->stage, b, axis_of(s, slot.index, k)))};
     at[k] = expr_op(s->x, OP_WITHIN, 3, arg);
   }

@@ -35,6 +35,15 @@ typedef struct SchedFollow {
   uint32_t from, then;       /* these are the stages from `then` on */
 } SchedFollow;
 
+/* Of a grouped product, whose rows are taken group by group (schedule/cpu/panels/grouped.c). */
+typedef struct SchedGrouped {
+  uint32_t list, first;      /* places: the rows' numbers, by group; by group, where its rows begin, and then the end */
+  uint32_t begin, rows;      /* variables: where the current group begins, and how many rows it has */
+  uint32_t of;               /* the stage's labels: of the group, */
+  uint32_t row;              /*   and of a row in it, whose extent is that number */
+  bool reduced;              /* rows are reduced */
+} SchedGrouped;
+
 /* A kernel under construction. */
 typedef struct Sched {
   Arena *arena;
@@ -65,6 +74,7 @@ typedef struct Sched {
   const Expr *best;          /* the value at the place that argmax or argmin found, for result_store; NULL: unknown */
   const char *ahead;         /* a prefix for the next how_add; NULL: none */
   const Expr *when;          /* thread loops have turns only if this holds, a condition over dims; NULL: always */
+  const SchedGrouped *grouped; /* NULL: all rows go together */
 } Sched;
 
 /* ---- schedule/cpu/rows/block.c --------------------------------------------------------------------------- */
@@ -293,6 +303,9 @@ bool running_find(Sched *s, const StagePlan *p, Running *r);
 bool running_steps(Sched *s, const Running *r, const Expr **still, const Expr **moves);
 bool ex_at_most(Sched *s, const Expr *a, const Expr *b); /* a <= b; false if that is unknown */
 
+/* ---- schedule/door.c ------------------------------------------------------------------------------- */
+void stages_new(Sched *s); /* the stages of a task have no places and values yet */
+
 /* ---- schedule/pins.c ------------------------------------------------------------------------------- */
 /* Finds a conjunct `label == to` of the predicate, whose `to` contains reduced labels or reads, but not the label;
  * *rest: the rest of the predicate (NULL: nothing). Conditions of the rest that come first always have their
@@ -423,6 +436,12 @@ bool pack_leaves_most(Sched *s, const StagePlan *p);
  * made first in a separate stage, if that pays; stages then run one after the other. Else the kernel itself. *when: a
  * condition over dims for the copies; NULL: none. */
 const Task *batch_task(Sched *s, const Task *k, const Expr **when);
+
+/* ---- schedule/cpu/panels/grouped.c ----------------------------------------------------------------------------- */
+/* Makes the kernel's loops group by group; false: it is no grouped product, or has no panels. */
+bool grouped_make(Sched *s, const Task *k);
+void grouped_at(Sched *s, Env *e); /* sets where the current group's rows are */
+bool grouped_is_listed(const Sched *s, const Expr *index); /* all data in it are the list's, which is in range */
 
 /* ---- schedule/cpu/sums/dot.c ------------------------------------------------------------------------------- */
 /* A contraction with its lanes along a reduced label; false if the stage is not of this form. */

@@ -215,7 +215,7 @@ const Extern *extern_find(const Exprs *p, Str name); /* NULL: none */
  * first). f returns the replacement (or the leaf itself). Shared parts are visited once. */
 typedef const Expr *ExprLeaf(void *env, Exprs *p, const Expr *leaf);
 const Expr *expr_map(Exprs *p, const Expr *e, ExprLeaf *f, void *env);
-/* The same, with f also applied to each rebuilt operation that is not entirely constant. */
+/* The same, with f applied to each rebuilt operation that is not entirely constant, instead of to leaves. */
 const Expr *expr_map_ops(Exprs *p, const Expr *e, ExprLeaf *f, void *env);
 
 /* The nodes of expressions, from the top down, each once:

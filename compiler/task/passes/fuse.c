@@ -6,6 +6,7 @@
  *
  * The order of reads and writes is kept: a kernel moves down to the one that it joins, past tasks that do not use
  * its result. */
+#include "task/grouped.h"
 #include "task/inside.h"
 
 enum {
@@ -228,7 +229,9 @@ static void inline_into(Fuse *f, Task *q) {
 
 bool stage_is_product(TaskGraph *t, const TaskStage *s) {
   uint64_t of[64] = {0}, out = s->sum->n_out >= 63 ? ~(uint64_t)0 : ((uint64_t)1 << s->sum->n_out) - 1;
+  Grouped grouped;
   if (s->sum->reducer == RED_NONE) return false;
+  if (stage_grouped(t, s, NULL, NULL, &grouped)) return true;
   if (s->sum->n_slot > 64) return true;
   ExprNodes nodes = expr_nodes(t->arena, s->sum->body, 0);
   for (const Expr *e; (e = expr_node(&nodes));)

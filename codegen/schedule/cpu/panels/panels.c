@@ -254,13 +254,30 @@ static void next_find(Panel *t, const Blocks *b) {
     if (next[k]) t->next.label[b->label[k]] = ex_mul(t->s, next[k], ex_int(t->s, b->step[k]));
 }
 
+/* Whether the label is that of a group's rows, whose number is known once the group is. */
+static bool of_group(const Panel *t, uint32_t label) { return t->s->grouped && t->s->grouped->row == label; }
+
 static const Expr *block_work(const Panel *t) {
   const StagePlan *p = t->p;
   double points = 2 * (double)p->ops * (double)(t->u.unit * t->u.units * t->v.unit * t->v.units) *
                   pack_near_all(t, &t->u) * pack_near_all(t, &t->v);
   const Expr *work = ex_int(t->s, points < 1e15 ? (int64_t)points : 1000000000000000);
-  for (uint32_t k = 0; k < p->n_red; k++) work = ex_mul(t->s, work, p->stage->bound[p->red[k]]);
+  for (uint32_t k = 0; k < p->n_red; k++) {
+    uint32_t l = p->red[k];
+    work = ex_mul(t->s, work, of_group(t, l) ? ex_int(t->s, p->size[l]) : p->stage->bound[l]);
+  }
   return work;
+}
+
+/* Takes up the current group, and opens the loop over the blocks of its rows. */
+static void group_open(Panel *t, Blocks *b) {
+  Sched *s = t->s;
+  grouped_at(s, t->e);
+  if (s->grouped->reduced) return;
+  blocks_add(t, b, (uint32_t)t->u.tile, t->u.unit * t->u.units);
+  uint32_t last = b->w.n - 1, v = var_new(s, NULL, "block");
+  into(s, &for_add(s, v, ex_int(s, 0), b->w.extent[last], 1, BIND_SEQ)->body);
+  b->w.index[last] = var_read(s, v);
 }
 
 static void blocks_walk(Panel *t, bool threads) {
@@ -270,13 +287,15 @@ static void blocks_walk(Panel *t, bool threads) {
   for (uint32_t k = 0; k < t->n_walk; k++) blocks_add(t, b, t->walk[k], 1);
   for (size_t i = 0; i < COUNT(side); i++)
     for (uint32_t k = 0; k < side[i]->n_part; k++) blocks_add(t, b, side[i]->part[k].label, side[i]->part[k].slots);
-  for (size_t i = 0; i < COUNT(side); i++) blocks_add(t, b, (uint32_t)side[i]->tile, side[i]->unit * side[i]->units);
+  for (size_t i = 0; i < COUNT(side); i++)
+    if (!of_group(t, (uint32_t)side[i]->tile)) blocks_add(t, b, (uint32_t)side[i]->tile, side[i]->unit * side[i]->units);
   if (threads) walk_chunks(s, &b->w, block_work(t), BIND_SEQ);
   else walk_plain(s, &b->w, 0, BIND_SEQ);
   for (uint32_t k = 0; k < t->n_common; k++) pack_label_is(t, t->common[k], b->w.index[k]);
+  if (s->grouped) group_open(t, b);
   if (t->rounds) t->block.number = walk_number(s, &b->w), pack_round_at(t);
   for (size_t i = 0; i < COUNT(side); i++) blocks_at(t, b, side[i]);
-  t->next.wanted = pack_looks_ahead(t) && !t->v.few;
+  t->next.wanted = pack_looks_ahead(t) && !t->v.few && !s->grouped;
   if (t->next.wanted) next_find(t, b);
   block(t);
 }
@@ -320,14 +339,13 @@ static void how_panels(const Panel *t) {
   how_add(t->s, st, "%s", b.s);
 }
 
-/* Loops over panels. */
-static void panels_make(Panel *t, bool threads) {
-  if (!t->aside && (pack_cross(t, threads) || pack_joint(t, threads))) return;
+void pack_make(Panel *t, bool threads) {
+  if (!t->aside && !t->s->grouped && (pack_cross(t, threads) || pack_joint(t, threads))) return;
   pack_units_choose(t);
   pack_along_choose(t);
   pack_share_choose(t, threads);
   pack_walk_choose(t);
-  pack_comes_choose(t);
+  if (!t->s->grouped) pack_comes_choose(t);
   how_panels(t);
   LoopBody *was = t->s->body;
   if (t->rounds) pack_round_open(t);
@@ -368,7 +386,7 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (!t) return false;
   const Expr *when = s->when;
   few_loops(t, threads);
-  panels_make(t, threads);
+  pack_make(t, threads);
   s->when = when;
   return true;
 }

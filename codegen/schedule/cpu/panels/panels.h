@@ -236,6 +236,7 @@ static inline bool pack_looks(const Panel *t) {
 }
 
 /* ---- schedule/cpu/panels/panels.c ---- */
+void pack_make(Panel *t, bool threads); /* their loops */
 void pack_side_block(Panel *t, Side *x, const Expr *number); /* the current block, of the tile's label */
 void pack_part_block(Panel *t, Part *x, const Expr *number); /* of a part */
 void pack_odd_new(Panel *t);             /* what notes odd elements while panels are filled */

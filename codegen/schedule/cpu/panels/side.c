@@ -92,6 +92,9 @@ static int64_t rows_label(const Panel *t, uint32_t v) {
   return best;
 }
 
+/* Whether it numbers the groups of rows, which are taken one after the other. */
+static bool is_group(const Panel *t, int64_t label) { return t->s->grouped && label == t->s->grouped->of; }
+
 /* Sorts the output labels by side. */
 static void labels_sort(Panel *t) {
   const StagePlan *p = t->p;
@@ -103,9 +106,10 @@ static void labels_sort(Panel *t) {
   for (uint32_t k = 0; k < p->n_order; k++) {
     uint32_t l = p->order[k];
     if (l == u || l == v) continue;
-    bool with_u = together(p, l, u) || !apart(p, l, v), with_v = together(p, l, v);
+    bool group = is_group(t, l);
+    bool with_u = group || together(p, l, u) || !apart(p, l, v), with_v = group || together(p, l, v);
     if (with_u && !with_v && reduces_with(p, l)) t->u.far[t->u.n_far++] = l;
-    else if (with_v && !together(p, l, u) && reduces_with(p, l)) t->v.far[t->v.n_far++] = l;
+    else if (with_v && !group && !together(p, l, u) && reduces_with(p, l)) t->v.far[t->v.n_far++] = l;
     else t->common[t->n_common++] = l;
   }
 }
@@ -331,7 +335,7 @@ bool pack_labels(Panel *t, int64_t v) {
   t->v.tile = v;
   t->u.flat = t->v.flat = NO_LABEL;
   t->u.tile = t->v.tile == NO_LABEL ? NO_LABEL : rows_label(t, (uint32_t)t->v.tile);
-  if (t->u.tile == NO_LABEL || !t->p->size[t->u.tile] || !t->p->size[t->v.tile]) return false;
+  if (t->u.tile == NO_LABEL || is_group(t, v) || is_group(t, t->u.tile) || !t->p->size[t->u.tile] || !t->p->size[t->v.tile]) return false;
   labels_sort(t);
   return true;
 }

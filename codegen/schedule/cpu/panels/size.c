@@ -622,6 +622,13 @@ static void packs_red(Panel *t) {
   }
 }
 
+/* Whether an index depends on data, which tiles would read again at each point. */
+static bool is_at_data(const Expr *of) {
+  for (uint32_t k = 0; k < of->n; k++)
+    if (of->kind == EX_READ && of->arg[k]->has & HAS_READ) return true;
+  return false;
+}
+
 /* Chooses each pack's panel layout, or that it is read in place. */
 static void packs_choose(Panel *t) {
   const StagePlan *p = t->p;
@@ -639,7 +646,7 @@ static void packs_choose(Panel *t) {
     bool plain = k->of->kind == EX_READ,
          steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
     if (k->lanes) continue;
-    if (t->guard || pack_is_tested(t, k->of)) continue;
+    if (t->guard || pack_is_tested(t, k->of) || is_at_data(k->of)) continue;
     bool far = plan_bytes(t->s, p, (uint32_t)k->of->i) > (double)SECOND_CACHE &&
         (pack_is_far(t->s, p, k->of, (uint32_t)x->tile) || pack_product(p, t->v.n_far, t->v.far) >= (double)AGAIN);
     bool product = is_op(k->of, OP_MUL) && t->v.unit >= 2 * tile_vector(t->s, p->stage->sum->acc);

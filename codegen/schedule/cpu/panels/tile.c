@@ -242,7 +242,7 @@ static void part_fetch(Panel *t, const FetchRows *rows, const Expr *part, int64_
 static bool has_parts(Panel *t) {
   const Expr *n = t->p->stage->bound[t->depth.cut];
   FetchRows rows = rows_ahead(t, NULL, NULL, NULL);
-  if (t->depth.n_inner || t->keep.sums || t->p->stage->sum->where || t->zeros) return false;
+  if (t->s->grouped || t->depth.n_inner || t->keep.sums || t->p->stage->sum->where || t->zeros) return false;
   if (n->kind != EX_INT || !fetch_points(n->i)) return false;
   return pack_fetches_block(t) || pack_fetches_rows(t, &rows);
 }
@@ -283,6 +283,7 @@ static void inner_open(Panel *t, const Expr *of, bool first) {
 /* Prefetches before the tile: where its results go, and whatever is not prefetched in parts or with each point of the
  * cut label. */
 static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
+  if (t->s->grouped) return; /* an address of a row is read from its list */
   FetchRows rows = rows_ahead(t, u0, NULL, NULL);
   if ((t->keep.once || !t->keep.sums) && !t->keep.line && !t->keep.held) result_fetch(t->s, &rows, t->e, v0, t->v.unit);
   if (t->depth.n_inner && pack_fetches_rows(t, &rows)) rows_fetch(t->s, &rows, t->e);

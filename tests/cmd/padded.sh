@@ -90,4 +90,21 @@ want 0 "$EIN" build open.ein --stop=task
 grep -q padded out && wrong "open sizes: $(cat out)"
 printf 'input X[y:20,x:30] : i32\noutput Y[y:20,x:30] = X[y,x] - X[y,x-1] ?? 0\n' >one.ein
 copies 0 1 one.ein
+# A pool in two steps: a choice around several reads goes if each of them is beyond the border where it does not hold.
+pool() { # REDUCER FILL TYPE AXES: along two axes, one after the other
+  set -- "$1" "$2" "$3" $4
+  printf 'dim H = 11, W = 13\ninput X[n:2,y:H,x:W] : %s\n' "$3"
+  printf 'R[n,y:H,x:W] = %s[q:3] X[n,%s] ?? %s\noutput Y[n,y:H,x:W] = %s[r:3] R[n,%s] ?? %s\n' "$1" "$4" "$2" "$1" "$5" "$2"
+}
+for type in f32 i32; do
+  pool max -9 $type 'y,x+q-1 y+r-1,x' >pool.ein
+  copies 1 0 pool.ein
+  pool max -9 $type 'y+q-1,x y,x+r-1' >pool.ein
+  copies 1 0 pool.ein
+  pool sum 0 $type 'y+q-1,x y,x+r-1' >pool.ein
+  copies 1 0 pool.ein
+  pool sum 1 $type 'y+q-1,x y,x+r-1' >pool.ein # where three ones lie beyond the border there is one
+  copies 1 3 pool.ein
+done
+
 finish

@@ -80,6 +80,10 @@ bool expr_can_fail(const Expr *e);
 bool op_parts(Arena *a, const Expr *e, Op op, uint32_t most, const Expr **part, uint32_t *n);
 /* The same with its reads' indices in normal form, unless they have reads themselves. */
 const Expr *expr_reads_normal(Arena *scratch, Exprs *p, const Expr *e);
+/* Whether the body multiplies a matrix that has a band of `label` along `along` by another one: of the reads with
+ * `label`, some have `along`, and others an output label that those lack. pass_window.c */
+bool band_is_product(Arena *scratch, const EinSum *s, uint64_t label, uint64_t along);
+enum { BAND_WIDE = 28 };     /* points of such a band from which on panels are worth their copies */
 /* Solves a comparison without reads for the label: writes it as *by < 0 (strict) or *by <= 0, in which the label's
  * coefficient is 1 or -1. Returns the coefficient; 0: it has no such form. */
 int64_t bound_of_label(Exprs *p, const Expr *e, const Expr *label, const Expr **by, int64_t *strict);

@@ -10,7 +10,8 @@
  *
  * Long rows stay, because their borders are cut out of loops (codegen/schedule/finish/border.c); rows of a few vectors
  * would be mostly border. A choice that asks for more than whether its read is in range keeps its condition, but what
- * it reads is there in any case, so it is read in vectors. Values are the same.
+ * it reads is there in any case, so it is read in vectors. A choice around several reads goes if all of them are beyond
+ * the border where it does not hold. Values are the same.
  *
  * Under a predicate, `if 0 <= y-1 then X[y-1,x] * F[o,0,1] else 0`, a weight does not count beyond the border, where 0
  * times an infinity or a NaN would be NaN. It is multiplied all the same, and where some weight is not finite, which a
@@ -62,6 +63,9 @@ static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
 }
 
 static bool is_literal(const Expr *e) { return e->kind == EX_INT || e->kind == EX_REAL; }
+static bool is_plain_zero(const Expr *e) {
+  return e->kind == EX_REAL ? e->f == 0 && !signbit(e->f) : e->kind == EX_INT && e->i == 0;
+}
 static bool is_zero(const Expr *e) { return e->kind == EX_REAL ? e->f == 0 : e->kind == EX_INT && e->i == 0; }
 
 /* What must be at least 0 for the comparison to hold; NULL: it is none. */
@@ -225,10 +229,35 @@ static const Expr *weighted(const Pad *p, Exprs *x, const Expr *e) {
   return expr_op2(x, OP_MUL, read_like(p, e->arg[1]->arg[at], read), w);
 }
 
+/* The buffer's read that a read of the copy stands for, or e itself if it is one. NULL: it is none. */
+static const Expr *read_behind(const Pad *p, const Expr *e) {
+  Exprs *x = p->t->exprs;
+  const Expr *at[RANK_MOST];
+  uint32_t n = p->stage->sum->n_slot;
+  if (e->kind != EX_READ || e->i < n) return read_of(p, e);
+  for (uint32_t k = 0; k < e->n; k++)
+    at[k] = expr_normal(x, expr_op2(x, OP_ADD, e->arg[k], expr_int(x, DT_I64, p->reach[k].low)));
+  return expr_read(x, (DType)e->dtype, e->i - n, e->n, at);
+}
+
+/* Whether e is the value beyond the border wherever the condition does not hold: the greatest of reads, all of which
+ * are beyond it there, or a sum of zeros. */
+static bool is_filled(const Pad *p, const Expr *e, const Expr *cond) {
+  bool zeros = is_plain_zero(p->fill);
+  if (is_op(e, OP_MAX) || is_op(e, OP_MIN) || (is_op(e, OP_ADD) && zeros))
+    return is_filled(p, e->arg[0], cond) && is_filled(p, e->arg[1], cond);
+  if (zeros && is_plain_zero(e)) return true;
+  const Expr *read = read_behind(p, is_op(e, OP_CAST) ? e->arg[0] : e);
+  return read && asks_range(p, cond, read);
+}
+
 static const Expr *op_padded(void *env, Exprs *x, const Expr *e) {
   const Pad *p = env;
   const Expr *fill, *read = choice_read(p, e, &fill), *made = weighted(p, x, e);
-  return read && fill == p->fill ? read_like(p, e->arg[1], read) : made ? made : e;
+  if (read && fill == p->fill) return read_like(p, e->arg[1], read);
+  bool around = is_op(e, OP_SELECT) && e->arg[2] == expr_cast(x, (DType)e->dtype, p->fill);
+  if (!made && around && is_filled(p, e->arg[1], e->arg[0])) return e->arg[1];
+  return made ? made : e;
 }
 
 static const Expr *leaf_padded(void *env, Exprs *x, const Expr *leaf) {

@@ -1,7 +1,11 @@
 /* graph/passes/reductions/pass_lag.c - a reduction that counts its points by their distance from the result, such as
  * sum[k] x[i-k] ?? 0, counts them by where they lie: sum[t where t <= i] x[t], which is a running sum. That is done if
  * it goes to the tensor's end, so that only one bound is left, and if nothing but the bound depends on i then, or only
- * in other axes: sum[k] (A[i,i-k] * x[i-k]) ?? 0 is sum[t where t <= i] A[i,t] * x[t], a product with a triangle. */
+ * in other axes: sum[k] (A[i,i-k] * x[i-k]) ?? 0 is sum[t where t <= i] A[i,t] * x[t], a product with a triangle.
+ *
+ * It is also done with two bounds for a product of matrices with a wide band: of sum[k:65] (A[i,i+k-32] * B[i+k-32,j])
+ * ?? 0, tiles then have several results along i that read the same rows of B. pass_window.c makes windows of narrow
+ * bands. */
 #include "graph/passes/contract/contract.h"
 
 enum { CONJUNCTS_MOST = 32, SYMBOLS_MOST = 64 };
@@ -94,6 +98,58 @@ static bool lag_put(Lags *w, EinSum *s, const Expr **bound, uint32_t red, uint32
   return all;
 }
 
+/* ---- bands --------------------------------------------------------------------------------------- */
+
+/* The only index, but for its axis and tensor, in which the label is: label `out` plus or minus it, plus a number.
+ * *size: the extent there. NULL: there are others. */
+static const Expr *index_of(Lags *w, const EinNode *n, const Expr *body, uint32_t red, const Expr **size) {
+  Exprs *p = w->b.old->exprs;
+  const Expr *k = expr_label(p, red), *only = NULL;
+  ExprNodes nodes = expr_nodes(w->scratch, body, HAS_LABEL);
+  for (const Expr *e; (e = expr_node(&nodes));) {
+    if (e == k) return NULL;
+    for (uint32_t a = 0; e->kind == EX_READ && a < e->n; a++) {
+      if (!(e->arg[a]->labels & k->labels)) continue;
+      const Expr *index = expr_normal(p, e->arg[a]), *dim = n->input[e->i]->dim[a];
+      if (index->has & HAS_READ || (only && (index != only || dim != *size))) return NULL;
+      only = index, *size = dim;
+    }
+    if (e->kind == EX_READ) expr_node_skip(&nodes);
+  }
+  return only;
+}
+
+/* Counts the points of label `red`, of which there are many, by where they lie, if the body is a product of matrices
+ * over them; or returns false. */
+static bool band_put(Lags *w, const EinNode *n, EinSum *s, const Expr **bound, uint32_t red, uint32_t out) {
+  Exprs *p = w->b.old->exprs;
+  uint32_t labels = s->n_out + s->n_red, parts = 0;
+  const Expr *k = expr_label(p, red), *was = bound[red], *body = s->body, *size, *part[CONJUNCTS_MOST], *rest = NULL;
+  int64_t way, step;
+  if (was->kind != EX_INT || was->i < BAND_WIDE || !conditions(w, s, k->labels, part, &parts, &rest)) return false;
+  if (is_op(body, OP_SELECT) && body->arg[2] == reducer_identity(p, s)) body = body->arg[1];
+  const Expr *index = index_of(w, n, body, red, &size);
+  if (!index || !expr_slope(index, red, &way) || !expr_slope(index, out, &step) || step != 1 || way * way != 1)
+    return false;
+  const Expr **to = NEW_ARRAY(w->scratch, const Expr *, labels), *zero = expr_int(p, DT_I64, 0);
+  to[red] = zero;
+  const Expr *low = expr_normal(p, expr_relabel(p, index, labels, to)); /* the index of the first, or last, point */
+  to[red] = way > 0 ? sum_of(p, OP_SUB, k, low) : sum_of(p, OP_SUB, low, k);
+  EinSum made = *s;
+  made.body = expr_reads_normal(w->scratch, p, expr_relabel(p, body, labels, to));
+  const Expr *first = expr_op2(p, OP_LE, zero, to[red]), *last = expr_op2(p, OP_LT, to[red], was);
+  made.where = expr_and(p, expr_and(p, rest, first), last);
+  bound[red] = size;
+  uint64_t along = expr_label(p, out)->labels;
+  bool all = is_apart(made.body, along, k->labels) && band_is_product(w->scratch, &made, k->labels, along) &&
+      all_follow(p, &made, bound, part, parts, to);
+  if (all) *s = made;
+  else bound[red] = was;
+  return all;
+}
+
+/* ---- the pass ------------------------------------------------------------------------------------ */
+
 static bool reads_both(Arena *scratch, const Expr *body, uint64_t labels) {
   ExprNodes nodes = expr_nodes(scratch, body, HAS_READ);
   for (const Expr *x; (x = expr_node(&nodes));)
@@ -114,7 +170,9 @@ static EinNode *lagged(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
     for (uint32_t i = 0; i < s.n_out; i++) {
       uint64_t both = expr_label(b->old->exprs, k)->labels | expr_label(b->old->exprs, i)->labels;
       if (!reads_both(w->scratch, s.body, both)) continue;
-      if (!lag_put(w, &s, bound, k, i, true) && !lag_put(w, &s, bound, k, i, false)) continue;
+      if (!lag_put(w, &s, bound, k, i, true) && !lag_put(w, &s, bound, k, i, false) &&
+          !band_put(w, n, &s, bound, k, i))
+        continue;
       made = true;
       break;
     }

@@ -1,7 +1,9 @@
 /* graph/passes/reductions/pass_window.c - turns a band, such as j - 7 <= b and b <= j + 7, into a window that moves
  * with j: its points are counted from its lower end, b = j - 7 + k with k < 15, and beyond the tensor's end, if it
  * gets there, it has the reducer's identity. Then all results have the same number of points, and lanes go along j;
- * this requires that reads have j in their last index only, so that their elements are contiguous.
+ * this requires that reads have j in their last index only, so that their elements are contiguous, or that no window
+ * reaches beyond the tensor's end. Of products of matrices, only those with a narrow band become such sums: there,
+ * copies for tiles would cost more than the products.
  *
  * On many sites a window is what a block reads of an operand, so there all bands become windows (graph_bands),
  * except those over what is computed for these two labels together: a kernel that computes it as it is read leaves
@@ -102,6 +104,17 @@ static bool lies_along(Arena *scratch, const Expr *body, uint64_t label) {
   return some;
 }
 
+bool band_is_product(Arena *scratch, const EinSum *s, uint64_t label, uint64_t along) {
+  uint64_t both = ~(uint64_t)0, other = 0, out = ((uint64_t)1 << s->n_out) - 1;
+  ExprNodes nodes = expr_nodes(scratch, s->body, HAS_READ);
+  for (const Expr *x; (x = expr_node(&nodes));) {
+    if (x->kind != EX_READ || !(x->labels & label)) continue;
+    if (x->labels & along) both &= x->labels;
+    else other |= x->labels & out;
+  }
+  return both != ~(uint64_t)0 && other & ~both;
+}
+
 /* Whether no read of a computed vertex has both labels. */
 static bool stays_apart(Arena *scratch, const EinNode *n, const Expr *body, uint64_t label, uint64_t along) {
   ExprNodes nodes = expr_nodes(scratch, body, HAS_READ);
@@ -159,13 +172,19 @@ static bool window_put(Windows *w, const EinNode *n, EinSum *s, const Expr **bou
   const Expr *point = expr_normal(p, expr_op2(p, OP_ADD, d.low, expr_label(p, red)));
   to[red] = point;
   const Expr *body = expr_reads_normal(w->scratch, p, expr_relabel(p, s->body, red + 1, to));
-  if (!others && !w->sites && !lies_along(w->scratch, body, d.along)) return false;
-  for (uint32_t i = 0; i < parts; i++)
-    if (i != d.upper && i != d.lower) where = expr_and(p, where, expr_relabel(p, part[i], red + 1, to));
-  bound[red] = expr_int(p, DT_I64, d.width);
   const Expr *end[] = {expr_op2(p, OP_LE, zero, point), expr_op2(p, OP_LT, point, n->bound[red])}, *inside = NULL;
+  const Expr *was = bound[red];
+  bound[red] = expr_int(p, DT_I64, d.width);
   for (uint32_t i = 0; i < COUNT(end); i++)
     if (!always(p, s, bound, end[i])) inside = expr_and(p, inside, end[i]);
+  bool product = band_is_product(w->scratch, s, expr_label(p, red)->labels, d.along),
+       better = product ? d.width < BAND_WIDE : !inside || lies_along(w->scratch, body, d.along);
+  if (!others && !w->sites && !better) {
+    bound[red] = was;
+    return false;
+  }
+  for (uint32_t i = 0; i < parts; i++)
+    if (i != d.upper && i != d.lower) where = expr_and(p, where, expr_relabel(p, part[i], red + 1, to));
   s->body = inside ? behind(p, s, inside, body) : body;
   s->where = where;
   return true;

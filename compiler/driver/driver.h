@@ -343,9 +343,8 @@ void run_begin(Session *s, const Job *j, Eval *e);
 Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e);    /* from its inputs to its outputs */
 Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e); /* a new Eval with its inputs and limits */
 Leave run_eval(Session *s, Eval *e, EvalStatus *status);                  /* computes, and complains */
-/* The same for relations and tasks of several sites, by the evaluator of their language, with a store or buffers for
- * each site. */
-Leave run_sites(Session *s, const Job *j, Eval *e, EvalStatus *status);
+/* The same for relations and tasks, by the evaluator of their language, with a store or buffers for each site. */
+Leave run_text(Session *s, const Job *j, Eval *e, EvalStatus *status);
 bool program_first(Session *s, Args *a); /* moves the first operand that is not NAME=SOURCE to the front */
 Leave program_missing(Session *s, const Args *a, const char *form); /* none is a program; form: what to type */
 Leave data_refuse(Session *s, const Args *a, const char *command); /* NAME=SOURCE, where the command reads no data */

@@ -59,10 +59,37 @@ says 'itself says on how many sites it runs'
 want 0 "$EIN" build mm.ein -n 4 --stop=tra -o mm.tra
 want 2 "$EIN" verify mm.tra $O
 says 'mm.tra does not say where its relations are'
+
+# Tasks and loops of one site: their evaluator runs defaults too, and what was split for threads; sizes may come from inputs.
+cat >one.ein <<'END'
+dim N
+input A[i:N, k:12] : i64 = i - 2 * k
+input far : i64 = 149990
+input X[z:150000] : i32 = (7 * z) % 1001
+output B[i] = sum[k where k <= i] A[i,k]
+output at = (argmin[z where z > far] X[z]) ?? -1
+repeat t < 3 {
+  state u[i:N] = B[i]
+  next u[i] = u[i] + A[i,t]
+}
+output u
+END
 for text in task loop; do
-  want 0 "$EIN" build mm.ein --stop=$text -o one.$text
-  want 2 "$EIN" verify one.$text
-  says "one.$text is past the graph, and for one site"
+  want 0 "$EIN" build one.ein --stop=$text -o one.$text
+  want 0 "$EIN" verify one.$text $O -D N=9
+  shows '    B            i64  equal'
+  shows '    at           i64  equal'
+  shows '    u            i64  equal'
+  want 0 "$EIN" verify one.$text $O -D N=9 far=17
+  shows '    at           i64  equal'
+  want 0 "$EIN" run one.$text --target=eval -D N=2 X=ones
+  shows 'at : i64 = 149991'
 done
+printf 'input X[i:8] : i64 = i\noutput Y[i] = X[i] + 1\n' >plus.ein
+want 0 "$EIN" build plus.ein --stop=loop -o plus.loop
+want 0 "$EIN" verify plus.loop $O
+sed -i '/^kernel/,$s/ + 1)/ + 2)/' plus.loop # the tasks in it stay, and say what is right
+want 1 "$EIN" verify plus.loop $O
+shows 'WRONG'
 want 2 "$EIN" verify mm.ein -n 0
 finish

@@ -101,14 +101,11 @@ static bool memory_idle(Session *s, const Job *j, const Args *a) {
 
 Leave run_target(Session *s, const Job *j, const Args *a, bool *c) {
   const char *target = target_said(s, a);
-  bool any = !target, sites = job_of_sites(j);
+  bool any = !target;
   if (memory_idle(s, j, a))
     return fail(s, LEAVE_USAGE, "--memory is for programs that are compiled, and for plans for many sites, by -n");
   if (s->ranks || (target && strcmp(target, "mpi") == 0)) return target_of_ranks(s, target, any, c);
   *c = target_compiles(s, j, a);
-  if (!any && !*c && strcmp(target, "eval") == 0 && j->past && !sites)
-    return fail(s, LEAVE_USAGE,
-        "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
   if (!*c && arg_has(a, OPT_DETERMINISTIC))
     return fail(s, LEAVE_USAGE,
         "--deterministic is of what is compiled; the evaluator has one order, and sums otherwise: --target=c or jit");
@@ -180,7 +177,18 @@ static uint32_t output_number(const Job *j, Str name) {
   bug("an output that nobody makes");
 }
 
-Leave run_sites(Session *s, const Job *j, Eval *e, EvalStatus *status) {
+/* The tasks with the values that the run's dims have. */
+static TaskGraph sized_tasks(Session *s, const TaskGraph *t, const Eval *e) {
+  TaskGraph own = *t;
+  own.dims.at = arena_copy(s->arena, t->dims.at, t->dims.len * sizeof *t->dims.at);
+  vec_each(Dim, d, own.dims) {
+    for (uint32_t k = 0; !d->known && k < e->n_dim; k++)
+      if (e->dim[k].name == d->name) d->known = true, d->value = e->dim[k].value;
+  }
+  return own;
+}
+
+Leave run_text(Session *s, const Job *j, Eval *e, EvalStatus *status) {
   const char *why = NULL;
   Place at = {0};
   uint32_t n = e->n_input;
@@ -190,14 +198,16 @@ Leave run_sites(Session *s, const Job *j, Eval *e, EvalStatus *status) {
     given[i] = (AlgGiven){e->input[i].name, {x->dtype, x->rank, x->shape, x->count, x->data, x->has}};
   }
   AlgRun r = {.arena = s->arena, .program = j->relations, .input = given, .n_input = n};
-  SiteRun t = {.arena = s->arena, .tasks = j->tasks, .input = given, .n_input = n};
+  TaskGraph own = {0};
+  if (j->tasks) own = sized_tasks(s, j->tasks, e);
+  SiteRun t = {.arena = s->arena, .tasks = &own, .input = given, .n_input = n};
   Leave l = externs_load(s, j->relations ? j->relations->exprs : j->tasks->exprs, NULL);
   if (l) return l;
   bool ok = j->relations ? algebra_eval(&r, &why, &at) : site_eval(&t, &why, &at);
   *status = ok ? EVAL_OK : EVAL_RANGE;
   if (!ok) return eval_failed(s, EVAL_RANGE, why, at);
   for (uint32_t i = 0; j->relations && i < j->relations->n_nodes; i++) t.moved += r.moved[i];
-  detail(s, "%s: %lld sites received %.0f bytes", j->path,
+  if (job_of_sites(j)) detail(s, "%s: %lld sites received %.0f bytes", j->path,
       (long long)mesh_sites(j->relations ? &j->relations->mesh : &j->tasks->mesh), t.moved);
   const AlgArray *out = j->relations ? r.output : t.output;
   e->output = NEW_ARRAY(s->arena, EvalArray, e->graph->outputs.len + 1);
@@ -229,7 +239,7 @@ static Leave compute_end(Session *s, Leave begun, Job *j, const Args *a, bool c,
     return l;
   }
   if (begun) return begun;
-  if (job_of_sites(j) && !c) return run_sites(s, j, e, &status);
+  if ((j->past || job_of_sites(j)) && !c) return run_text(s, j, e, &status);
   if (!c) patience_eval(s, j, e->graph, "; without --target=eval it is faster");
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
 }

@@ -1,6 +1,6 @@
 /* driver/cmd/cmd_verify.c - ein verify: runs the same program and inputs by eval and by compiled C, with each
- * requested compiler and set of flags, for one site or by a plan for several. A text for several sites is judged by the
- * evaluator of its language. A failure must be the same in all. */
+ * requested compiler and set of flags, for one site or by a plan for several. A text past the graph is judged by the
+ * evaluator of its language, and loops by that of their tasks. A failure must be the same in all. */
 #include <string.h>
 
 #include "driver/compile/native.h"
@@ -250,7 +250,7 @@ static Leave eval_answer(Verify *v, const Words *inputs) {
   Leave in = run_inputs(s, typed, &given, &v->e);
   if (in) return in;
   bool text = v->eval->past;
-  if (text) l = run_sites(s, v->eval, &v->e, &v->status);
+  if (text) l = run_text(s, v->eval, &v->e, &v->status);
   if (text && l && v->status != EVAL_RANGE) return l;
   if (!text && !l) patience_eval(s, v->eval, v->e.graph, "; with smaller sizes it is faster (-D)");
   if (!text && !l) run_eval(s, &v->e, &v->status);
@@ -283,8 +283,6 @@ Leave cmd_verify(Session *s, Args *a) {
   Verify v = {.s = s, .eval = &eval, .open = &open, .args = &all, .out = buf_new(s->arena), .expects = {.bound = -1}};
   const char *path = a->operands.at[0];
   Leave l = job_read(s, &eval, a, path);
-  if (!l && eval.past && !job_of_sites(&eval))
-    l = fail(s, LEAVE_USAGE, "%s is past the graph, and for one site: no evaluator runs it, to compare C with", path);
   const AstFile *file = l ? NULL : job_file(&eval);
   if (!l && file) l = expects_read(s, file, path, &v.expects);
   if (!l) l = comment_words(s, &v.expects, path, a, &all, &inputs);

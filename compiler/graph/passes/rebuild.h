@@ -81,7 +81,7 @@ bool op_parts(Arena *a, const Expr *e, Op op, uint32_t most, const Expr **part, 
 /* The same with its reads' indices in normal form, unless they have reads themselves. */
 const Expr *expr_reads_normal(Arena *scratch, Exprs *p, const Expr *e);
 /* Whether the body multiplies a matrix that has a band of `label` along `along` by another one: of the reads with
- * `label`, some have `along`, and others an output label that those lack. pass_window.c */
+ * `label`, some have `along` in another index, and others an output label that those lack. pass_window.c */
 bool band_is_product(Arena *scratch, const EinSum *s, uint64_t label, uint64_t along);
 enum { BAND_WIDE = 28 };     /* points of such a band from which on panels are worth their copies */
 /* Solves a comparison without reads for the label: writes it as *by < 0 (strict) or *by <= 0, in which the label's

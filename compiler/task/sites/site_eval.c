@@ -170,10 +170,20 @@ static Made *stage_at(Run *r, const Task *k, int64_t site, const TaskStage *st) 
   return all[site].kernel || stage_make(r, k, &r->site[site], st, &all[site]) ? &all[site] : NULL;
 }
 
+/* Where a part of a reduction on one site has no point, its place is -1 (split.c). */
+static bool nothing_placed(Run *r, const Task *k, Block *b) {
+  for (int64_t i = 0; b->has && i < b->count; i++) {
+    if (b->has[i] != HAS_EMPTY) continue;
+    if (r->t->mesh.n) return fail(r, k, "it has the place of nothing");
+    b->has[i] = HAS_VALUE;
+    ((int64_t *)b->place)[i] = -1;
+  }
+  return true;
+}
+
 /* Finishes the stage's result: places, or the accumulator rounded. */
 static bool result_finish(Run *r, const Task *k, const EinSum *sum, Block *b) {
-  for (int64_t i = 0; b->place && b->has && i < b->count; i++)
-    if (b->has[i] == HAS_EMPTY) return fail(r, k, "it has the place of nothing");
+  if (b->place && !nothing_placed(r, k, b)) return false;
   if (b->place) {
     b->data = b->place;
     b->place = NULL;
@@ -563,6 +573,24 @@ static bool assert_run(Run *r, const Task *k) {
   return true;
 }
 
+static const AlgArray *given(const Run *r, Str name) {
+  for (uint32_t i = 0; i < r->out->n_input; i++)
+    if (r->out->input[i].name == name) return &r->out->input[i].array;
+  return NULL;
+}
+
+static bool is_given(const Run *r, uint32_t argument) { return given(r, r->t->inputs.at[argument].name); }
+
+static bool default_run(Run *r, const Task *k) {
+  for (int64_t s = 0; !is_given(r, k->argument) && s < r->sites; s++) {
+    const Block *from = &r->site[s].buffer[k->buffer];
+    Block *to = &r->site[s].buffer[r->t->inputs.at[k->argument].buffer];
+    memcpy(to->data, from->data, (size_t)bytes_of(to));
+    memcpy(to->has, from->has, (size_t)to->count);
+  }
+  return true;
+}
+
 static bool task_run(Run *r, const Task *k) {
   switch (k->kind) {
   case TASK_KERNEL:
@@ -578,7 +606,7 @@ static bool task_run(Run *r, const Task *k) {
       memset(b->has, HAS_VALUE, (size_t)b->count);
     }
     return true;
-  case TASK_DEFAULT: return true; /* all inputs are given */
+  case TASK_DEFAULT: return default_run(r, k);
   case TASK_ASSERT: return assert_run(r, k);
   case TASK_MOVE: return move_run(r, k);
   case TASK_FETCH: return fetch_run(r, k);
@@ -589,7 +617,7 @@ static bool task_run(Run *r, const Task *k) {
 static bool list_run(Run *r, const Tasks *list) {
   vec_each_of(const Task, k, *list) {
     Arena *outer = r->scratch;
-    if (k->unless >= 0) continue;
+    if (k->unless >= 0 && is_given(r, (uint32_t)k->unless)) continue;
     r->scratch = arena_new();
     bool ok = step_start(r, k->step) && task_run(r, k);
     arena_free(r->scratch);
@@ -602,12 +630,6 @@ static bool list_run(Run *r, const Tasks *list) {
 }
 
 /* ---- inputs and outputs ------------------------------------------------------------------------------------------ */
-
-static const AlgArray *given(const Run *r, Str name) {
-  for (uint32_t i = 0; i < r->out->n_input; i++)
-    if (r->out->input[i].name == name) return &r->out->input[i].array;
-  return NULL;
-}
 
 static Block whole_of(Arena *a, const AlgArray *x) {
   int64_t low[RANK] = {0};
@@ -622,9 +644,11 @@ static bool input_cut(Run *r, const TaskArgument *a, Site *s) {
   const AlgArray *x = given(r, a->name);
   Box box;
   if (!task_has(r->t, b, s->at)) return true;
-  if (!x || x->dtype != b->dtype || x->rank != b->rank)
+  bool left = !x && a->optional && !r->t->mesh.n;
+  if (!left && (!x || x->dtype != b->dtype || x->rank != b->rank))
     return fail(r, NULL, "%s is not given as it should be", a->name->s);
   if (!buffer_start(r, s, b)) return false;
+  if (left) return true;
   box_of(r, b->id, s, &box);
   for (uint32_t d = 0; d < b->rank; d++)
     if (box.high[d] > x->shape[d]) return fail(r, NULL, "%s is smaller than it should be", a->name->s);

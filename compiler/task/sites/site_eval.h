@@ -1,5 +1,5 @@
-/* task/sites/site_eval.h - evaluates a mesh's tasks on small data: each site has its own buffers, kernels see only
- * those of their site, and moves do what they say.
+/* task/sites/site_eval.h - evaluates tasks on small data. On a mesh, each site has its own buffers, kernels see only
+ * those of their site, and moves do what they say; without one there is one site.
  *
  * It runs plain loops (algebra/eval/kernel.h) and uses only what the text says. It is an error that names the task if
  * an element is read that was never written, a buffer is used outside its life, a place is outside a buffer, or
@@ -12,8 +12,9 @@
 
 typedef struct SiteRun {
   Arena *arena;
-  const TaskGraph *tasks;    /* checked */
-  const AlgGiven *input; uint32_t n_input; /* all inputs, as whole tensors: each site gets its block */
+  const TaskGraph *tasks;    /* checked; all dims have values */
+  const AlgGiven *input; uint32_t n_input; /* as whole tensors: each site gets its block. On one site, those that are
+                              * optional may be left out */
   AlgArray *output;          /* whole, assembled from the sites' blocks */
   double moved;              /* bytes that sites received in the run; each part counts separately */
   int64_t *peak;             /* by site: the most bytes that it had at once */

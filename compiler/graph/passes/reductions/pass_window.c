@@ -109,6 +109,8 @@ bool band_is_product(Arena *scratch, const EinSum *s, uint64_t label, uint64_t a
   ExprNodes nodes = expr_nodes(scratch, s->body, HAS_READ);
   for (const Expr *x; (x = expr_node(&nodes));) {
     if (x->kind != EX_READ || !(x->labels & label)) continue;
+    for (uint32_t k = 0; k < x->n; k++)
+      if (x->arg[k]->labels & label && x->arg[k]->labels & along) return false;
     if (x->labels & along) both &= x->labels;
     else other |= x->labels & out;
   }

@@ -50,6 +50,15 @@ const Expr *reducer_identity(Exprs *p, const EinSum *s);
 const Expr *expr_end(Exprs *p, DType t, bool most); /* the least or the greatest value; of floats, infinity */
 static inline bool red_is_arg(const EinSum *s) { return reducer_is_arg(s->reducer); }
 
+/* Whether a product in which data choose one of a few matrices for each row is worth sorting the rows by what they
+ * choose (task/grouped.h): side, deep: points of the other side of the product, and of the sum. */
+static inline bool grouped_pays(double rows, double groups, double side, double deep) {
+  const double rows_each = 4;    /* a group's matrix is then copied once for several rows */
+  const double side_least = 16, matrix_least = 8192; /* a smaller matrix stays in the first-level cache */
+  return groups > 1 && rows >= rows_each * groups && side >= side_least && deep >= side_least &&
+      side * deep >= matrix_least;
+}
+
 enum { PANELS_MOST = 256 };
 /* Whether it can be done in panels of a label, whose results are combined or lie side by side. Positions tracked by
  * argmax cannot. */

@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-enum {
-  ROWS_EACH = 4,             /* rows for each group, at least: a group's matrix is then copied once for several */
-  SIDE_LEAST = 16,           /* points of the other side of the product, and of the sum, */
-  MATRIX_LEAST = 8192        /*   and of both together: a smaller matrix stays in the first-level cache */
-};
-
 typedef struct Find {
   TaskGraph *t;
   const TaskStage *s;
@@ -39,7 +33,7 @@ static bool rows_take(const Find *f, Grouped *g, const Expr *key, uint64_t of) {
     g->row[g->n_row++] = l;
   }
   g->rows = points_of(f, key->labels);
-  return g->groups > 1 && g->rows >= (double)ROWS_EACH * (double)g->groups;
+  return true;
 }
 
 /* ---- rows of the result ------------------------------------------------------------------------------------------ */
@@ -65,8 +59,7 @@ static bool matrix_is(const Find *f, const Expr *read, Grouped *g) {
   for (uint32_t k = 0; k < read->n; k++)
     if (k != g->axis) other |= read->arg[k]->labels;
   if (other & g->key->labels || !(other & out) || !(other & red)) return false;
-  double side = points_of(f, other & out), deep = points_of(f, other & red);
-  return side >= (double)SIDE_LEAST && deep >= (double)SIDE_LEAST && side * deep >= (double)MATRIX_LEAST;
+  return grouped_pays(g->rows, (double)g->groups, points_of(f, other & out), points_of(f, other & red));
 }
 
 /* The predicates say which rows have something to reduce. */
@@ -119,7 +112,8 @@ static bool rows_are_reduced(const Find *f, Grouped *g) {
   const EinSum *sum = f->s->sum;
   *g = (Grouped){.label = -1};
   if (!sum->where || sum->domain || sum->n_out < 3 || !rows_belong(f, sum->where, g)) return false;
-  return points_of(f, bits(0, sum->n_out) & ~((uint64_t)1 << g->label)) >= (double)MATRIX_LEAST;
+  double matrix = points_of(f, bits(0, sum->n_out) & ~((uint64_t)1 << g->label));
+  return grouped_pays(g->rows, (double)g->groups, matrix / 16, 16); /* panels find out which labels are whose */
 }
 
 /* ---- entry point ------------------------------------------------------------------------------------------------- */

@@ -75,13 +75,16 @@ class Program:
         index.insert(at, r.choice([key, key, f"({key} + 1) % {self.groups}", f"max({key}, 0)"]))
         where = r.choice(["", "", "", f" where 0 <= {key} and {key} < {self.groups}", f" where {first} % 4 != 1", f" where {key} != 1"])
         reducer = r.choice(["sum", "sum", "sum", "max", "min"])
-        value = f"{reducer}[{names(self.deep)}{where}] ({row} {'*' if reducer == 'sum' else r.choice('+*')} W[{','.join(index)}])"
+        body = f"({row} {'*' if reducer == 'sum' else r.choice('+*')} W[{','.join(index)}])"
+        value = f"{reducer}[{names(self.deep)}{where}] {body}"
         out = self.rows + self.side
         if r.random() < 0.3:
             r.shuffle(out)
         if reducer != "sum" and where:
             return out, f"({value}) ?? 5"
         last = self.rows[-1][0]
+        if len(self.rows) > 1 and not where and r.random() < 0.3: # several choices for each row
+            return [x for x in out if x[0] != last], f"{reducer}[{names(self.deep)},{last}] {body}"
         return r.choice([(out, value), (out, value), (out, f"max({value}, 0)"), (out, f"({value}) + {first}"),
                          (out, f"({value}) * {key}"), (out, f"({value}) ?? 3"),
                          ([x for x in out if x[0] != last], f"sum[{last}] ({value})")])

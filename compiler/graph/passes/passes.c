@@ -9,7 +9,7 @@
  * leaves some vertices mere copies. Then equal vertices are merged before readers are counted, and once more after
  * contraction, whose steps may be equal too. Values get their axes in the order in which they are read, which leaves
  * copies again. Nested reductions become one before contraction, which then sees whole products; sums over exponents
- * and choices are written out before it, too. What contraction leaves under a predicate is separated after it. What
+ * and choices are written out before it, too. Matrices that data choose are multiplied apart. What contraction leaves under a predicate is separated after it. What
  * takes long is hoisted, sums of small integers get 32 bits once their points are final, and points that do not differ
  * are made once, before equal vertices are merged again. What then is a softmax becomes choices, which are made apart.
  * At last axes are put in order. */
@@ -33,6 +33,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"powers", graph_powers, false},
     {"wide", graph_wide, false},
     {"contract", graph_contract, false},
+    {"chosen", graph_chosen, true},
     {"classes", graph_classes, false},
     {"separate", graph_separate, false},
     {"lag", graph_lag, false},
@@ -67,6 +68,7 @@ EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how) {
     bool sites = how && how->sites > 1, spread = sites && pass_info[i].run == graph_contract;
     if (how && how->cut && pass_info[i].one_site) continue;
     if (how && how->device && pass_info[i].run == graph_scores) continue; /* the host would wait for the condition */
+    if (how && how->device && pass_info[i].run == graph_chosen) continue; /* rows are not sorted there */
     now = spread ? graph_contract_on(a, was, notes, how->sites) : pass_info[i].run(a, was, notes);
     if (how && how->after) how->after(how->ctx, pass_info[i].name, now);
     if (!sites || pass_info[i].run != graph_window) continue;

@@ -56,6 +56,8 @@ EinGraph *graph_orders(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has readers of a view of a tensor, such as a label taken apart, read that tensor. */
 EinGraph *graph_views(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Makes a product of each choice where a sum goes over several matrices that data choose. One site. */
+EinGraph *graph_chosen(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes the least place of a maximum or minimum an argmax or argmin. */
 EinGraph *graph_places(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes a reduction of a reduction by the same reducer one, also of multiples of sums by numbers. */
@@ -121,7 +123,7 @@ typedef struct PassInfo {
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
   bool one_site;             /* it is left out for many sites, whose blocks would be read in other cuts */
 } PassInfo;
-enum { GRAPH_PASSES = 32 };
+enum { GRAPH_PASSES = 33 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

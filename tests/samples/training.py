@@ -349,3 +349,29 @@ def lstm(z):
             dy, dc = np.einsum("ngh,kgh->nk", d, U), dc * s[:, 1]
         W, U, b, v = W - 0.2 * gW, U - 0.2 * gU, b - 0.2 * gb, v - 0.2 * gv
     return dict(W=W, U=U, b=b, v=v, error=error)
+
+
+@sample("nets/mixture_of_experts", T=12, C=4, F=3, E=3, S=4)
+def mixture_of_experts(z):
+    X, M = normal(1, z.T, z.C), normal(2, 4, z.C, z.F)
+    kind = 2 * (X[:, 0] > 0) + (X[:, 1] > 0)
+    wanted = np.einsum("tc,tcf->tf", X, M[kind])
+    G, W, error, busy, every = 0.5 * normal(3, z.C, z.E), 0.5 * normal(4, z.E, z.C, z.F), [], [], np.arange(z.T)
+    for _ in range(z.S):
+        score = np.exp(X @ G)
+        gate = score / score.sum(1, keepdims=True)
+        who = gate.argmax(1)
+        share, result = gate[every, who], np.einsum("tc,tcf->tf", X, W[who])
+        off = share[:, None] * result - wanted
+        load = np.bincount(who, minlength=z.E) / z.T
+        error.append((off**2).mean())
+        busy.append(load)
+
+        d = 2 * off / off.size
+        dW = 0 * W
+        np.add.at(dW, who, np.einsum("tc,tf->tcf", X, share[:, None] * d))
+        dgate = np.tile(0.1 * z.E * load / z.T, (z.T, 1))
+        dgate[every, who] += (d * result).sum(1)
+        G = G - X.T @ (gate * (dgate - (gate * dgate).sum(1, keepdims=True)))
+        W = W - 2 * dW
+    return dict(error=error, busy=busy, G=G, W=W)

@@ -49,4 +49,20 @@ want 0 "$EIN" run chosen.ein --target=jit -D F=0
 
 want 0 python3 "$here/../random/grouped.py" "$EIN" 1 22
 want 0 python3 "$here/../random/grouped.py" "$EIN" 101 104 -n 2 --flags=-O0
+
+# Messages along edges, by a matrix for each relation, and their gradients: a message is summed before it goes to its node.
+cat >edges.ein <<'EIN'
+dim N = 40, Z = 200, R = 4, C = 96, F = 96
+input X[n:N,c:C] : f64 = (7 * n + c) % 9 - 4
+input from[z:Z], to[z:Z] : i64 = (z * z + 3) % 40
+param W[r:R,c:C,f:F] : f64 = (r + 3 * c + f) % 7 - 3
+M[z,f] = sum[c] X[from[z],c] * W[z % 4 + 0 * to[z],c,f]
+output H[n:N,f] = sum[z where to[z] == n] M[z,f]
+loss = sum[n,f] H[n,f]^2
+output D[n,c] = grad(loss, X[n,c])
+EIN
+want 0 "$EIN" verify edges.ein --target=jit
+want 0 "$EIN" build edges.ein --stop=optimised
+grep -q 'grad.X.*where.*] %[0-9]*\[z, c\]' out || wrong "a message's terms go to its node one by one: $(cat out)"
+want 0 python3 "$here/../random/chosen.py" "$EIN" 41 80
 finish

@@ -56,7 +56,8 @@ EinGraph *graph_orders(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has readers of a view of a tensor, such as a label taken apart, read that tensor. */
 EinGraph *graph_views(Arena *a, const EinGraph *g, PassNotes *notes);
-/* Makes a product of each choice where a sum goes over several matrices that data choose. One site. */
+/* Sums over more than the points that data choose go in two steps: a product of each choice of a matrix, and their sum;
+ * what belongs to a point, and then the points of a result. One site. */
 EinGraph *graph_chosen(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes the least place of a maximum or minimum an argmax or argmin. */
 EinGraph *graph_places(Arena *a, const EinGraph *g, PassNotes *notes);

@@ -148,22 +148,26 @@ input q[l:2,h:2,a:3,d:4] : bf16 = l + 10 * h + 100 * a - d
 output r[l,h,a,d] to "layers.{l+1}.q"[(a h), d] = q[l,h,a,d]
 output t[l,h,a,d] to "t.{h}"[d, (l a)] = q[l,h,a,d]
 output p[l,h,a,d] = q[l,h,a,d]
+output u[l,a] to "u.{a}"[l] = q[l,0,a,0]
 END
 cat >forth.ein <<'END'
 dim L, D
 param r[l:L,h:2,a:3,d:D] : bf16 from "layers.{l+1}.q"[(a h), d]
 param t[l:L,h:2,a:3,d:D] : bf16 from "t.{h}"[d, (l a)]
 param p[l:L,h:2,a:3,d:D] : bf16
+param u[l:L,a:3] : bf16 from "u.{a}"[l]
 output same = all[l,h,a,d] (r[l,h,a,d] == p[l,h,a,d] and t[l,h,a,d] == p[l,h,a,d])
+output columns = all[l,a] (u[l,a] == p[l,0,a,0])
 END
 want 0 "$EIN" run back.ein -o all=back.safetensors
 silent
 want 0 "$EIN" run forth.ein --params back.safetensors
 shows "same : bool = true"
+shows "columns : bool = true"
 want 0 "$EIN" build back.ein --flags=-O0 -o back
-says "warning: only ein run knows names in a checkpoint: the program writes r, not layers.{l+1}.q, and 1 more"
+says "warning: only ein run knows names in a checkpoint: the program writes r, not layers.{l+1}.q, and 2 more"
 want 0 "$EIN" build forth.ein --flags=-O0 -o forth
-says "the program reads r, not layers.{l+1}.q, and 1 more"
+says "the program reads r, not layers.{l+1}.q, and 2 more"
 want 0 "$EIN" run back.ein -o r=r.safetensors:r
 want 0 "$EIN" run make.ein -o a=r.safetensors:a
 printf 'output a[i:2] to "x" = i\noutput b[i:2] to "x" = i\n' >twice.ein

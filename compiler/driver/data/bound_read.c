@@ -45,7 +45,7 @@ static ein_status piece_block(const Bound *b, const Stored *x, DType t, const in
     same = same && (own_shape[k] == 1 || copy.to[k] == copy.from[k]);
   }
   if (!count) return EIN_OK;
-  if (same || copy.n < 2) return ein_stored_block(x->file, &u.at, (ein_dtype)t, own_low, own_shape, dst, err);
+  if (same) return ein_stored_block(x->file, &u.at, (ein_dtype)t, own_low, own_shape, dst, err);
   Arena *work = arena_new();
   char *read = arena_alloc(work, arena_array_size(copy.size, (size_t)count));
   ein_status st = ein_stored_block(x->file, &u.at, (ein_dtype)t, own_low, own_shape, read, err);

@@ -292,6 +292,56 @@ C[k:4] : i64
 z : i64 = 15
 k : i64 = 2'
 
+# One that is typed again and needs a later one with its counter stands behind it. So does one that needs it by a name
+# in between: the counter is asked of neither.
+turns 0 'y = 1
+repeat t < 2 {
+  state a = y
+  next a = a + 1
+}
+repeat t < 3 {
+  state b = 1
+  next b = b * 2
+}
+y = b
+a
+repeat t < 4 {
+  state a = b
+  next a = a + 1
+}
+a
+t
+:save behind.ein' --target=eval
+silent
+answer 'a : i64 = 10
+a : i64 = 12
+t : i64 = 4'
+want 0 "$EIN" run behind.ein
+shows 'a : i64 = 12'
+
+# A value goes with what it was computed from: a stack whose loop is gone, a size that is a tensor now.
+turns 1 'repeat t < 3 {
+  state s = 1
+  h[t] = s
+  next s = s + 1
+}
+c = sum[i:3] h[i]
+c
+s = 5
+c' --target=eval
+answer 'c : i64 = 6'
+says 'h is not defined'
+for now in 'K[i:3] = 3' 'K = load("[[1, 2], [3, 4]]")'; do
+  turns 1 "dim K = 2
+c[j:K] = 7
+c
+$now
+c" --target=eval
+  answer 'c[j:2] : i64
+  7  7'
+  says 'so it is no size'
+done
+
 # An assert about a size or an input without a value waits for it.
 turns 1 'dim K, N
 assert K <= N, "more groups than points"

@@ -99,18 +99,6 @@ Leave prompt_output(Prompt *p, const char *name) {
 
 /* ---- definitions --------------------------------------------------------------------------------- */
 
-/* Drops values that were computed with what these replace, or with sizes that came with it. */
-static void forget_replaced(Sheet *to, const Sheet *from, const Entries *e) {
-  for (uint32_t i = 0; i < e->len; i++)
-    for (uint32_t k = 0; k < e->at[i]->n_names; k++) {
-      Entry *old = sheet_find(from, e->at[i]->name[k], NULL);
-      sheet_forget(to, e->at[i]->name[k]);
-      for (uint32_t j = 0; old && j < old->n_names; j++)
-        if (!sheet_shows(to, old, j)) sheet_forget(to, old->name[j]);
-      for (uint32_t j = 0; old && j < old->n_bound; j++) sheet_forget(to, old->bound[j].dim);
-    }
-}
-
 static void tell_defined(Prompt *p, Query *q, const Entries *e) {
   for (uint32_t i = 0; p->talks && i < e->len; i++)
     for (uint32_t k = 0; e->at[i]->kind == STMT_EQUATION && k < e->at[i]->n_names; k++) {
@@ -137,13 +125,12 @@ static Leave define(Prompt *p, Query *q, const AstStmt *st, uint32_t line) {
   Entries e = entries_of(q->s.arena, st, p->file, p->folder, line);
   Sheet *old = p->sheet;
   q->sheet = sheet_with(old, e.at, e.len);
-  for (uint32_t i = 0; i < e.len; i++)
-    for (uint32_t k = 0; k < e.at[i]->n_names; k++) sheet_forget_outlines(q->sheet, e.at[i]->name[k]);
+  for (uint32_t i = 0; i < e.len; i++) sheet_forget_replaced(q->sheet, old, e.at[i], sheet_forget_outlines);
   q->patient = p->loading || st->kind == STMT_ASSERT;
   Leave l = definition_try(q, st, &e);
   if (l) return (void)sheet_undo(q->sheet), q->sheet = old, l;
   p->sheet = q->sheet;
-  forget_replaced(p->sheet, old, &e);
+  for (uint32_t i = 0; i < e.len; i++) sheet_forget_replaced(p->sheet, old, e.at[i], sheet_forget);
   if (!st->output) return tell_defined(p, q, &e), LEAVE_OK;
   if (p->loading) return loading_output(p, e.at[0]->name[0]), LEAVE_OK;
   Query again; /* which treats it as one that was asked for */

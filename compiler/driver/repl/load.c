@@ -98,10 +98,7 @@ static Leave load_in(Prompt *p, Query *q, const char *name, const char *source) 
   l = load_try(q, e, &info);
   if (l) return (void)sheet_undo(q->sheet), l;
   p->sheet = q->sheet;
-  sheet_forget(p->sheet, name);
-  const Entry *was = sheet_find(old, name, NULL);
-  for (uint32_t i = 0; i < e->n_bound; i++) sheet_forget(p->sheet, e->bound[i].dim);
-  for (uint32_t i = 0; was && i < was->n_bound; i++) sheet_forget(p->sheet, was->bound[i].dim);
+  sheet_forget_replaced(p->sheet, old, e, sheet_forget);
   if (!p->talks) return LEAVE_OK;
   report_heading(p->out, name, e->value[0].axis, &e->value[0].array);
   buf_char(p->out, '\n');

@@ -136,8 +136,8 @@ Leave prompt_save(Prompt *p, const char *path) {
   Buf b = buf_new(a);
   Texts names = {0};
   const char *circle;
-  for (uint32_t i = 0; i < p->sheet->n; i++)
-    for (uint32_t k = 0; k < p->sheet->at[i]->n_names; k++) vec_push(a, names, p->sheet->at[i]->name[k]);
+  vec_each_of(const Entry, e, ((Entries){p->sheet->at, p->sheet->n, p->sheet->n})) /* a counter comes with its states */
+    for (uint32_t k = e->kind == STMT_REPEAT && e->n_names > 1; k < e->n_names; k++) vec_push(a, names, e->name[k]);
   Entries all = sheet_needs(a, p->sheet, &names, WHOLE, &circle), out = misfits(a, p, &all, &names);
   runs_write(&b, "# run:", p->sheet, &out);
   for (uint32_t i = 0; i < all.len; i++)

@@ -124,20 +124,43 @@ static void words_make(Sheet *s, const Sheet *of, Entry *const *e, uint32_t n) {
   for (uint32_t i = 0; i < n && same; i++) words_add(s, e[i]);
 }
 
-Sheet *sheet_with(Sheet *s, Entry *const *e, uint32_t n) {
+static void entry_push_once(Sheet *s, Entry *e) {
+  if (!sheet_has(s, e)) entry_push(s, e);
+}
+
+static Sheet *sheet_make(Sheet *s, Entry *const *e, uint32_t n, bool in_place) {
   Sheet *to = sheet_of(s, s->n + n);
   for (uint32_t i = 0; i < s->n; i++) {
     bool stays = true;
     for (uint32_t k = 0; k < n; k++)
       if (replaces(e[k], s->at[i])) {
-        if (!sheet_has(to, e[k])) entry_push(to, e[k]);
+        if (in_place) entry_push_once(to, e[k]);
         stays = false;
       }
     if (stays) entry_push(to, s->at[i]);
   }
-  for (uint32_t k = 0; k < n; k++)
-    if (!sheet_has(to, e[k])) entry_push(to, e[k]);
+  for (uint32_t k = 0; k < n; k++) entry_push_once(to, e[k]);
   words_make(to, s, e, n);
+  return to;
+}
+
+/* Whether a loop stands before one with the same counter that it needs: the counter is that of the last. */
+static bool stands_too_early(const Sheet *s, const Entry *e) {
+  Arena *a = arena_new();
+  const Texts names = {e->name, e->n_names, e->n_names};
+  const char *circle = NULL;
+  if (!sheet_shows(s, e, 0)) sheet_needs(a, s, &names, WHOLE, &circle);
+  arena_free(a);
+  return circle != NULL;
+}
+
+Sheet *sheet_with(Sheet *s, Entry *const *e, uint32_t n) {
+  Sheet *to = sheet_make(s, e, n, true);
+  if (n == 1 && e[0]->kind == STMT_REPEAT && stands_too_early(to, e[0])) {
+    Sheet *in_place = to;
+    to = sheet_make(s, e, n, false);
+    sheet_drop(in_place);
+  }
   sheet_trim(to);
   return to;
 }
@@ -204,14 +227,15 @@ static void computed_drop(Entry *e) {
   for (uint32_t k = 0; k < e->n_names && !e->source; k++) kept_end(&e->value[k]);
 }
 
-/* Whether an entry uses a name of the sheet. */
-static bool uses(const Sheet *s, const Entry *e, const char *name, uint32_t hash) {
+/* Whether an entry mentions a name, even as what may be a label: it may have been a size before, or be one next. */
+static bool mentions(const Entry *e, const char *name, uint32_t hash) {
   for (uint32_t k = 0; k < e->n_used; k++)
-    if (e->used[k].hash == hash && strcmp(e->used[k].name, name) == 0 && used_entry(s, &e->used[k], NULL)) return true;
+    if (e->used[k].hash == hash && strcmp(e->used[k].name, name) == 0) return true;
   return false;
 }
 
-/* Visits what depends on a name: `of` an entry that uses it, directly or not; `own` the one that defines it. */
+/* Visits what depends on a name, whether it is defined or not: `of` an entry that uses it, directly or not; `own` the
+ * one that defines it. */
 static void dependents_visit(Sheet *s, const char *name, void (*own)(Entry *e), void (*of)(Entry *e)) {
   Arena *a = arena_new();
   Texts todo = {0};
@@ -225,7 +249,7 @@ static void dependents_visit(Sheet *s, const char *name, void (*own)(Entry *e), 
     if (!word_may_be(s, hash ^ in_use)) all = &its, n = its != NULL;
     for (uint32_t i = 0; i < n; i++) {
       Entry *e = all[i];
-      if ((e != its && !uses(s, e, at, hash)) || entries_have(&seen, e)) continue;
+      if ((e != its && !mentions(e, at, hash)) || entries_have(&seen, e)) continue;
       vec_push(a, seen, e);
       (defines(e, name) ? own : of)(e);
       for (uint32_t k = 0; k < e->n_names; k++)
@@ -245,6 +269,17 @@ static void entry_leave(Entry *e) { (void)e; }
 void sheet_forget(Sheet *s, const char *name) { dependents_visit(s, name, computed_drop, entry_forget); }
 
 void sheet_forget_outlines(Sheet *s, const char *name) { dependents_visit(s, name, entry_leave, outlines_end); }
+
+void sheet_forget_replaced(Sheet *to, const Sheet *from, const Entry *e, void (*forget)(Sheet *s, const char *name)) {
+  for (uint32_t k = 0; k < e->n_bound; k++) forget(to, e->bound[k].dim);
+  for (uint32_t k = 0; k < e->n_names; k++) {
+    const Entry *old = sheet_find(from, e->name[k], NULL);
+    forget(to, e->name[k]);
+    for (uint32_t j = 0; old && j < old->n_names; j++)
+      if (!sheet_shows(to, old, j)) forget(to, old->name[j]);
+    for (uint32_t j = 0; old && j < old->n_bound; j++) forget(to, old->bound[j].dim);
+  }
+}
 
 void sheet_forget_all(Sheet *s) {
   for (uint32_t i = 0; i < s->n; i++) entry_forget(s->at[i]);
@@ -268,6 +303,7 @@ void sheet_forget_apart(Sheet *a, Sheet *b) {
 /* What is needed of names: entries, and outlines of others. */
 typedef struct Needed {
   const Sheet *sheet;
+  const Texts *names;
   Outlines outlines;
   uint32_t whole;            /* so many first ones of `wanted` define the names themselves */
   Entries wanted, done;
@@ -302,9 +338,19 @@ static void names_reach(Arena *a, Needed *n, const Texts *names) {
     }
 }
 
-/* Whether an earlier loop with the same counter is wanted, and not there: the counter is that of the last. */
+/* Whether a counter is asked for, or mentioned outside of its loops. */
+static bool counter_asked(const Needed *n, const char *counter) {
+  uint32_t hash = name_hash(counter);
+  for (uint32_t i = 0; i < n->names->len; i++)
+    if (strcmp(n->names->at[i], counter) == 0) return true;
+  for (uint32_t i = 0; i < n->wanted.len; i++)
+    if (mentions(n->wanted.at[i], counter, hash)) return true;
+  return false;
+}
+
+/* Whether its counter is meant, and an earlier loop with the same is wanted, and not there: the name is the last's. */
 static bool waits_for_loop(const Needed *n, const Entry *e) {
-  if (e->kind != STMT_REPEAT) return false;
+  if (e->kind != STMT_REPEAT || !sheet_shows(n->sheet, e, 0) || !counter_asked(n, e->name[0])) return false;
   for (uint32_t i = 0; i < n->sheet->n && n->sheet->at[i] != e; i++) {
     const Entry *before = n->sheet->at[i];
     if (before->kind == STMT_REPEAT && strcmp(before->name[0], e->name[0]) == 0 && entries_have(&n->wanted, before) &&
@@ -342,7 +388,7 @@ static bool entry_done(Arena *a, Needed *n, Entry *e, bool wanted) {
 }
 
 Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, Outlines outlines, const char **circle) {
-  Needed n = {.sheet = s, .outlines = outlines};
+  Needed n = {.sheet = s, .names = names, .outlines = outlines};
   names_reach(a, &n, names);
   *circle = NULL;
   for (uint32_t i = 0; i < s->n; i++)

@@ -75,6 +75,8 @@ void sheet_forget_all(Sheet *s);
 /* The same for all that one of two sheets defines and the other does not, in both: they may share entries. */
 void sheet_forget_apart(Sheet *a, Sheet *b);
 void sheet_forget_outlines(Sheet *s, const char *name); /* of what depends on a name; values stay */
+/* Forgets so what depends on an entry's names, on what it has replaced, or on sizes that came with either. */
+void sheet_forget_replaced(Sheet *to, const Sheet *from, const Entry *e, void (*forget)(Sheet *s, const char *name));
 
 /* What stands for an operand: always its definition; its outline, if its value is known; or its outline, if there is
  * one. */

@@ -14,6 +14,7 @@ typedef struct Source {
   const char *bytes; /* NUL after the end; may hold any byte */
   uint32_t len;
   uint32_t id;
+  uint32_t before;   /* lines of its file that come before it, and are not in bytes: 0 for a whole file */
   Arena *arena;      /* the one it lives in */
   uint32_t *line; uint32_t n_lines; /* offsets of line starts, computed by source_place on first use */
   uint32_t last_at, last_column;    /* the last position asked of source_place */
@@ -27,7 +28,7 @@ const char *path_real(Arena *a, const char *path); /* like realpath; NULL on fai
 Source *source_read(Arena *a, const char *path, const char **why);
 /* a must live as long as s (s->arena will do): it holds the line table. */
 const char *span_text(Arena *a, Span s);
-void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *column); /* from 1 */
+void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *column); /* from 1, of the file */
 uint32_t span_line(Arena *a, Span s);
 
 typedef enum { DIAG_ERROR, DIAG_WARNING } DiagKind;

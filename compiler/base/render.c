@@ -64,8 +64,9 @@ static Line line_of(Span s) {
   Line l = {.src = s.src};
   uint32_t column;
   source_place(s.src->arena, s.src, s.at, &l.number, &column);
-  l.at = s.src->line[l.number - 1];
-  l.end = l.number < s.src->n_lines ? s.src->line[l.number] - 1 : s.src->len;
+  uint32_t own = l.number - s.src->before;
+  l.at = s.src->line[own - 1];
+  l.end = own < s.src->n_lines ? s.src->line[own] - 1 : s.src->len;
   if (l.end > l.at && s.src->bytes[l.end - 1] == '\r') l.end--;
   return l;
 }

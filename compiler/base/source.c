@@ -97,7 +97,7 @@ void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *co
     p += n ? (uint32_t)n : 1;
   }
   if (p == at) s->last_at = at, s->last_column = k;
-  *line = lo + 1;
+  *line = s->before + lo + 1;
   *column = k;
 }
 

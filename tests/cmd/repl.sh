@@ -319,6 +319,10 @@ t : i64 = 4'
 want 0 "$EIN" run behind.ein
 shows 'a : i64 = 12'
 
+# The lines above a text are counted, not read: a text may stand far down.
+echo '{"text": "1 + z", "file": "f", "line": 16777216}' | want 0 "$EIN" repl --json --target=eval
+shows 'f:16777216:5: error[E070]: z is not defined'
+
 # A value goes with what it was computed from: a stack whose loop is gone, a size that is a tensor now.
 turns 1 'repeat t < 3 {
   state s = 1

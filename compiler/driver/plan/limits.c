@@ -35,8 +35,8 @@ static Span place_span(const Held *h, Place p) {
   uint32_t line = 0, column;
   if (!s || !p.line) return (Span){0};
   source_place(h->s->arena, s, 0, &line, &column); /* which builds the table of lines */
-  if (p.line > s->n_lines) return (Span){0};
-  uint32_t at = s->line[p.line - 1];
+  if (p.line <= s->before || p.line - s->before > s->n_lines) return (Span){0};
+  uint32_t at = s->line[p.line - s->before - 1];
   for (column = 1; column < p.column && at < s->len; column++)
     do at++;
     while (at < s->len && ((unsigned char)s->bytes[at] & 0xc0) == 0x80);

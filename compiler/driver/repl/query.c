@@ -39,10 +39,9 @@ void query_end(Query *q) {
 }
 
 Source *query_source(Query *q, const char *file, uint32_t line, const char *text, size_t n) {
-  Buf b = buf_new(q->s.arena);
-  for (uint32_t i = 1; i < line; i++) buf_char(&b, '\n');
-  buf_add(&b, text, n);
-  return source_new(q->s.arena, file, b.s, b.len);
+  Source *s = source_new(q->s.arena, file, text, n);
+  s->before = line ? line - 1 : 0;
+  return s;
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */

@@ -135,7 +135,7 @@ static void side_tables(Callers *c, const Side *s) {
   Buf *b = c->out;
   buf_printf(b, "  integer(c_int), parameter :: %s_dtype_(%u) = [integer(c_int) ::", s->name, s->n + 1);
   for (uint32_t i = 0; i < s->n; i++)
-    buf_printf(b, "%s%d,", i % 24 == 23 ? " &\n    " : " ", (int)buffer_of(c, &s->at[i])->dtype);
+    buf_printf(b, "%s%d,", i % 24 == 0 ? " &\n    " : " ", (int)buffer_of(c, &s->at[i])->dtype);
   buf_printf(b,
       " 0]\n  integer, parameter :: %s_count_ = %u\n  character(*), parameter :: %s_name_(%u) = [character(%d) :: &\n",
       s->name, s->n, s->name, s->n + 1, FORTRAN_NAME);

@@ -199,4 +199,10 @@ want 0 ranks 3 ./caller
 shows 'all is well'
 want 0 ranks 5 ./caller
 shows 'all is well'
+
+# as many arguments as do not fit a line
+many=$(seq -s ', ' -f 'a%g' 40)
+printf 'input %s : f64\noutput b = %s\n' "$many" "$(echo "$many" | sed 's/,/ +/g')" >many.ein
+want 0 "$EIN" build many.ein --lib --target=mpi -n 2 --flags=-O0 -o many/
+want 0 mpifort -Wall -Werror -std=f2008 -fall-intrinsics -c many/many_mpi.f90
 finish

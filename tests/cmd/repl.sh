@@ -661,6 +661,14 @@ want 0 "$EIN" repl --json <lines
   '"ok":true "ok":false b : i64 = 2 wrong.ein:154 E070 "ok":true b : i64 = 6 "ok":false E070 "ok":true "ok":true "ok":true ' ] ||
   wrong "$(cat out)"
 
+printf '%s\n' '"a = 5"' '":save -"' >lines
+want 0 "$EIN" repl --json <lines
+shows '{"ok":true,"text":"a = 5\noutput a\n","values":[]}'
+turns 0 'a = 5
+:save -'
+answer 'a = 5
+output a'
+
 # A disk that is full is told, and the session ends.
 if [ -w /dev/full ]; then
   printf '1 + 1\n:write nosuch x.npy\n' >lines

@@ -51,7 +51,7 @@ static void misfit_write(Prompt *p, Buf *b, const Entry *e, const char *path) {
 static void saved_check(Prompt *p, const char *path) {
   Session quiet = *p->s;
   Query q;
-  if (strcmp(path, "-") == 0 || file_is_device(path) || language_of(path) != LANG_PROGRAM) return;
+  if (file_is_device(path) || language_of(path) != LANG_PROGRAM) return;
   quiet.capture = true;
   query_begin(&q, &quiet, &p->args, p->sheet);
   if (job_compile(&q.s, &q.job, &p->args, path))
@@ -126,7 +126,6 @@ static bool runs_write(Buf *b, const char *begin, const Sheet *s, const Entries 
 
 static void run_tell(Prompt *p, const Entries *out, const char *path) {
   Buf b = buf_new(p->out->arena);
-  if (strcmp(path, "-") == 0) return;
   if (!runs_write(&b, "", p->sheet, out)) buf_char(&b, '\n');
   buf_printf(p->out, "to run it: ein run %s%s", path, b.s);
 }
@@ -146,6 +145,7 @@ Leave prompt_save(Prompt *p, const char *path) {
   for (uint32_t i = 0; i < p->sheet->n; i++)
     if (p->sheet->at[i]->kind == STMT_LIMITS) buf_printf(&b, "%s\n", p->sheet->at[i]->text);
   outputs_write(&b, p->sheet, &out);
+  if (strcmp(path, "-") == 0) return buf_add(p->out, b.s, b.len), arena_free(a), LEAVE_OK; /* as an answer's text */
   Leave l = file_write(p->s, path, b.s, b.len);
   if (l) p->out->len = 0; /* nothing is saved */
   else {

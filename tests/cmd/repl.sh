@@ -319,6 +319,22 @@ t : i64 = 4'
 want 0 "$EIN" run behind.ein
 shows 'a : i64 = 12'
 
+# A loop may be typed again although another one with its counter does not fit it any more.
+turns 0 'repeat t < 2 {
+  state a[i:3] = i
+  next a[i] = a[i] + 1
+}
+repeat t < 2 {
+  state b[i:3] = a[i]
+  next b[i] = b[i] + 1
+}
+repeat t < 3 {
+  state a = 1
+  next a = a + 1
+}
+a' --target=eval
+answer 'a : i64 = 4'
+
 # The lines above a text are counted, not read: a text may stand far down.
 echo '{"text": "1 + z", "file": "f", "line": 16777216}' | want 0 "$EIN" repl --json --target=eval
 shows 'f:16777216:5: error[E070]: z is not defined'

@@ -113,7 +113,8 @@ static void tell_defined(Prompt *p, Query *q, const Entries *e) {
 static Leave definition_try(Query *q, const AstStmt *st, const Entries *e) {
   Texts names = {0};
   for (uint32_t i = 0; i < e->len; i++)
-    for (uint32_t k = 0; k < e->at[i]->n_names; k++) vec_push(q->s.arena, names, e->at[i]->name[k]);
+    for (uint32_t k = 0; k < e->at[i]->n_names; k++) /* its counter may be that of another loop */
+      if (sheet_shows(q->sheet, e->at[i], k)) vec_push(q->s.arena, names, e->at[i]->name[k]);
   bool asserts = st->kind == STMT_ASSERT;
   if (asserts) names = sheet_uses(q->s.arena, q->sheet, e->at[0]->used, e->at[0]->n_used);
   Leave l = query_elaborate(q, &names, NULL, asserts ? OUTLINE_KNOWN : OUTLINE_ANY);

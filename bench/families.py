@@ -186,7 +186,7 @@ FAMILIES = [
     }, another={"division": EACH_DIVIDED}),
     Family("batched outer products", "input U[b:64,i:96], V[b:64,j:96] : f32\n", {
         "product": "output Y[b,i,j] = U[b,i] * V[b,j]",
-        "turned": "output Y[b,i,j] = V[b,j] * U[b,i]",
+        "factors swapped": "output Y[b,i,j] = V[b,j] * U[b,i]",
         "a sum of one": "A[b,i,k:1] = U[b,i]\nB[b,k:1,j] = V[b,j]\noutput Y[b,i,j] = sum[k] A[b,i,k] * B[b,k,j]",
         "by an identity": "output Y[b,i,j] = sum[b':64 where b' == b] U[b',i] * V[b,j]",
         "transposed first": "T[b,j,i] = V[b,j] * U[b,i]\noutput Y[b,i,j] = T[b,j,i]",
@@ -195,7 +195,7 @@ FAMILIES = [
         "sum": "output Y[i,j] = sum[b] U[b,i] * V[b,j]",
         "named": "O[b,i,j] = U[b,i] * V[b,j]\noutput Y[i,j] = sum[b] O[b,i,j]",
         "split": "output Y[i,j] = sum[p,q] U[(p q:16),i] * V[(p q:16),j]",
-        "turned, split": "output Y[i,j] = sum[q,p] V[(p:8 q),j] * U[(p:8 q),i]",
+        "factors swapped, split": "output Y[i,j] = sum[q,p] V[(p:8 q),j] * U[(p:8 q),i]",
         "transposed first": "T[i,b] = U[b,i]\noutput Y[i,j] = sum[b] T[i,b] * V[b,j]",
         "mean": "output Y[i,j] = 256 * mean[b] U[b,i] * V[b,j]",
     }),
@@ -238,7 +238,7 @@ FAMILIES = [
     }),
     Family("transposed product", "input A[i:192,k:256], B[k:256,j:320] : f32\n", {
         "sum": "output Y[j,i] = sum[k] A[i,k] * B[k,j]",
-        "turned": "output Y[j,i] = sum[k] B[k,j] * A[i,k]",
+        "factors swapped": "output Y[j,i] = sum[k] B[k,j] * A[i,k]",
         "transposed after": "C[i,j] = sum[k] A[i,k] * B[k,j]\noutput Y[j,i] = C[i,j]",
         "transposed before": "P[k,i] = A[i,k]\nR[j,k] = B[k,j]\noutput Y[j,i] = sum[k] R[j,k] * P[k,i]",
         "through groups": "C[(i j)] = sum[k] A[i,k] * B[k,j]\noutput Y[j,i:192] = C[(i j:320)]",
@@ -308,11 +308,11 @@ FAMILIES = [
         "vector first": "v[j] = sum[k] B[j,k] * x[k]\noutput Y[i] = sum[j] A[i,j] * v[j]",
         "matrix first": "C[i,k] = sum[j] A[i,j] * B[j,k]\noutput Y[i] = sum[k] C[i,k] * x[k]",
         "scaled columns": "S[j,k] = B[j,k] * x[k]\nC[i,k] = sum[j] A[i,j] * S[j,k]\noutput Y[i] = sum[k] C[i,k]",
-        "turned": "output Y[i] = sum[k,j] x[k] * A[i,j] * B[j,k]",
+        "factors in another order": "output Y[i] = sum[k,j] x[k] * A[i,j] * B[j,k]",
     }),
     Family("bilinear form", "input X[b:64,i:96], W[i:96,j:80,o:32], Z[b:64,j:80] : f32\n", {
         "one sum": "output Y[b,o] = sum[i,j] X[b,i] * W[i,j,o] * Z[b,j]",
-        "turned": "output Y[b,o] = sum[j,i] Z[b,j] * W[i,j,o] * X[b,i]",
+        "factors reversed": "output Y[b,o] = sum[j,i] Z[b,j] * W[i,j,o] * X[b,i]",
         "left first": "P[b,j,o] = sum[i] X[b,i] * W[i,j,o]\noutput Y[b,o] = sum[j] P[b,j,o] * Z[b,j]",
         "outer product first": "P[b,i,j] = X[b,i] * Z[b,j]\noutput Y[b,o] = sum[i,j] P[b,i,j] * W[i,j,o]",
         "nested": "output Y[b,o] = sum[j] Z[b,j] * sum[i] X[b,i] * W[i,j,o]",
@@ -342,7 +342,7 @@ FAMILIES = [
         "mean of means": "output Y[n,c] = mean[y] mean[x] X[n,c,y,x]",
         "other mean of means": "output Y[n,c] = mean[x] mean[y] X[n,c,y,x]",
         "sum": "output Y[n,c] = (sum[y,x] X[n,c,y,x]) / 1024",
-        "sum, turned": "output Y[n,c] = (sum[x,y] X[n,c,y,x]) / 1024",
+        "sum, labels swapped": "output Y[n,c] = (sum[x,y] X[n,c,y,x]) / 1024",
         "scaled before": "output Y[n,c] = sum[y,x] X[n,c,y,x] * 0.0009765625",
         "flat": "F[n,c,(y x)] = X[n,c,y,x]\noutput Y[n,c] = mean[p] F[n,c,p]",
     }),
@@ -363,7 +363,7 @@ FAMILIES = [
     Family("distances", "input A[i:256,d:64], B[j:256,d:64] : f32\n", {
         "squares": "output Y[i,j] = sum[d] (A[i,d] - B[j,d])^2",
         "a difference named": "D[i,j,d] = A[i,d] - B[j,d]\noutput Y[i,j] = sum[d] D[i,j,d] * D[i,j,d]",
-        "turned": "output Y[i,j] = sum[d] (B[j,d] - A[i,d])^2",
+        "difference swapped": "output Y[i,j] = sum[d] (B[j,d] - A[i,d])^2",
         "l2sq": "use distance\noutput Y[i,j] = l2sq[d](A[i,d], B[j,d])",
     }),
     Family("relu", "input X[i:1000,j:1000] : f32\n", {
@@ -393,9 +393,9 @@ FAMILIES = [
         "flat rows": "F[n,(y x),c] = X[n,y,x,c]\noutput Y[n,y:32,x:32,c] = mean[p:2,q:2] F[n,64*(2*y+p)+2*x+q,c]",
         "channels first": "T[n,c,y,x] = X[n,y,x,c]\nM[n,c,y,x] = mean[p,q] T[n,c,(y p:2),(x q:2)]\noutput Y[n,y,x,c] = M[n,c,y,x]",
     }),
-    Family("attention, keys turned", HEADS, {
+    Family("attention, keys transposed", HEADS, {
         "as they are": "output Y[h,s,e] = sum[t] softmax[t](sum[d] Q[h,s,d] * K[h,t,d] / 8) * V[h,t,e]",
-        "keys turned": "T[h,d,t] = K[h,t,d]\noutput Y[h,s,e] = sum[t] softmax[t](sum[d] Q[h,s,d] * T[h,d,t] / 8) * V[h,t,e]",
+        "keys transposed": "T[h,d,t] = K[h,t,d]\noutput Y[h,s,e] = sum[t] softmax[t](sum[d] Q[h,s,d] * T[h,d,t] / 8) * V[h,t,e]",
         "scores named": "T[h,d,t] = K[h,t,d]\nA[h,s,t] = (sum[d] Q[h,s,d] * T[h,d,t]) * 0.125\nP[h,s,t] = softmax[t](A[h,s,t])\noutput Y[h,s,e] = sum[t] P[h,s,t] * V[h,t,e]",
         "divided last": "A[h,s,t] = sum[d] Q[h,s,d] * K[h,t,d] / 8\nE[h,s,t] = exp(A[h,s,t] - max[t'] A[h,s,t'])\nz[h,s] = sum[t] E[h,s,t]\noutput Y[h,s,e] = (sum[t] E[h,s,t] * V[h,t,e]) / z[h,s]",
     }, below=FEW),
@@ -415,7 +415,7 @@ FAMILIES = [
         "flat": "F[n,(c y x)] = X[n,c,y,x]\noutput Y[n,o] = b[o] + sum[p] F[n,p] * W[p,o]",
         "by number": "output Y[n,o] = b[o] + sum[c,y,x] X[n,c,y,x] * W[196*c+14*y+x,o]",
         "by groups": "output Y[n,o] = b[o] + sum[c,y,x] X[n,c,y,x] * W[(c y x),o]",
-        "weights turned": "T[o,p] = W[p,o]\nF[n,(c y x)] = X[n,c,y,x]\noutput Y[n,o] = b[o] + sum[p] T[o,p] * F[n,p]",
+        "weights transposed": "T[o,p] = W[p,o]\nF[n,(c y x)] = X[n,c,y,x]\noutput Y[n,o] = b[o] + sum[p] T[o,p] * F[n,p]",
     }),
     Family("a halved label, gated", "input X[b:128,g:1024] : f32\n", {
         "slices": "output Y[b,f:512] = X[b,f+0] * sigmoid(X[b,f+512])",
@@ -464,7 +464,7 @@ FAMILIES = [
     }, another={"difference": TWO_LOGARITHMS, "entropies": TWO_LOGARITHMS}),
     Family("gram matrix", "dim N = 512, M = 192\ninput X[n:N,i:M] : f32\n", {
         "both halves": "output Y[i,j:M] = sum[n] X[n,i] * X[n,j]",
-        "turned": "T[i,n] = X[n,i]\noutput Y[i,j:M] = sum[n] T[i,n] * T[j,n]",
+        "transposed": "T[i,n] = X[n,i]\noutput Y[i,j:M] = sum[n] T[i,n] * T[j,n]",
         "mirrored": "U[i,j:M] = sum[n where i <= j] X[n,i] * X[n,j]\noutput Y[i,j:M] = if i <= j then U[i,j] else U[j,i]",
         "gram": "use linalg\noutput Y[i,j:M] = gram[n,i,j](X[n,i])",
     }),
@@ -473,11 +473,11 @@ FAMILIES = [
         "if": "output Y[i,j] = if i <= j then sum[n] X[n,i] * Z[n,j] else 0",
         "if inside": "output Y[i,j] = sum[n] if i <= j then X[n,i] * Z[n,j] else 0",
         "all of it first": "P[i,j] = sum[n] X[n,i] * Z[n,j]\noutput Y[i,j] = if i <= j then P[i,j] else 0",
-        "turned": "T[j,i] = sum[n where j >= i] Z[n,j] * X[n,i]\noutput Y[i,j] = T[j,i]",
+        "transposed": "T[j,i] = sum[n where j >= i] Z[n,j] * X[n,i]\noutput Y[i,j] = T[j,i]",
     }),
     Family("power series of several results", "input X[i:4096], C[k:8,o:64] : f32\n", {
         "sum": "output Y[i,o] = sum[k] C[k,o] * X[i] ^ k",
-        "turned": "output Y[i,o] = sum[k] X[i] ^ k * C[k,o]",
+        "factors swapped": "output Y[i,o] = sum[k] X[i] ^ k * C[k,o]",
         "squares": "output Y[i,o] = (sum[k:4] C[2*k,o] * (X[i] * X[i]) ^ k) + X[i] * sum[k:4] C[2*k+1,o] * (X[i] * X[i]) ^ k",
     }, below={"X": 2}),
     # A power is rounded once, and a product of products several times.
@@ -510,13 +510,13 @@ FAMILIES = [
         "logsumexp": "output Y[i,j] = X[i,j] - logsumexp[k] X[i,k]",
         "by hand": "m[i] = max[j] X[i,j]\ns[i] = sum[j] exp(X[i,j] - m[i])\noutput Y[i,j] = X[i,j] - m[i] - log(s[i])",
         "centred": "m[i] = max[j] X[i,j]\nc[i,j] = X[i,j] - m[i]\noutput Y[i,j] = c[i,j] - log(sum[k] exp(c[i,k]))",
-        "columns turned": "T[j,i] = X[i,j]\nL[j,i] = T[j,i] - logsumexp[j'] T[j',i]\noutput Y[i,j] = L[j,i]",
+        "transposed": "T[j,i] = X[i,j]\nL[j,i] = T[j,i] - logsumexp[j'] T[j',i]\noutput Y[i,j] = L[j,i]",
     }),
     Family("softmax of squares", "dim N = 512\ninput X[n:N,y:32,x:32] : f32\n", {
         "two labels": "output Y[n,y,x] = softmax[y,x](X[n,y,x])",
         "flat": "F[n,(y x)] = X[n,y,x]\nS[n,p] = softmax[p](F[n,p])\noutput Y[n,y:32,x:32] = S[n,(y x)]",
         "max of maxima": "r[n,y] = max[x] X[n,y,x]\nm[n] = max[y] r[n,y]\ne[n,y,x] = exp(X[n,y,x] - m[n])\nz[n] = sum[y] sum[x] e[n,y,x]\noutput Y[n,y,x] = e[n,y,x] / z[n]",
-        "turned": "m[n] = max[x,y] X[n,y,x]\ne[n,y,x] = exp(X[n,y,x] - m[n])\noutput Y[n,y,x] = e[n,y,x] / sum[x',y'] e[n,y',x']",
+        "labels swapped": "m[n] = max[x,y] X[n,y,x]\ne[n,y,x] = exp(X[n,y,x] - m[n])\noutput Y[n,y,x] = e[n,y,x] / sum[x',y'] e[n,y',x']",
     }),
     Family("batch norm", "dim N = 32, C = 32, H = 32\ninput X[n:N,c:C,y:H,x:H], g[c:C], b[c:C] : f32\n", {
         "three labels": "m[c] = mean[n,y,x] X[n,c,y,x]\nv[c] = mean[n,y,x] (X[n,c,y,x] - m[c])^2\noutput Y[n,c,y,x] = (X[n,c,y,x] - m[c]) * rsqrt(v[c] + 0.00001) * g[c] + b[c]",
@@ -530,7 +530,7 @@ FAMILIES = [
         "mean and variance": "m[c] = mean[n] X[n,c]\nv[c] = mean[n] (X[n,c] - m[c])^2\noutput Y[n,c] = (X[n,c] - m[c]) * rsqrt(v[c] + 0.00001)",
         "variance": "output Y[n,c] = (X[n,c] - mean[n'] X[n',c]) * rsqrt(variance[n'](X[n',c]) + 0.00001)",
         "scale and shift": "m[c] = mean[n] X[n,c]\nv[c] = variance[n](X[n,c])\ns[c] = rsqrt(v[c] + 0.00001)\nt[c] = -m[c] * s[c]\noutput Y[n,c] = X[n,c] * s[c] + t[c]",
-        "turned": "T[c,n] = X[n,c]\nm[c] = mean[n] T[c,n]\nv[c] = mean[n] (T[c,n] - m[c])^2\noutput Y[n,c] = (T[c,n] - m[c]) * rsqrt(v[c] + 0.00001)",
+        "transposed": "T[c,n] = X[n,c]\nm[c] = mean[n] T[c,n]\nv[c] = mean[n] (T[c,n] - m[c])^2\noutput Y[n,c] = (T[c,n] - m[c]) * rsqrt(v[c] + 0.00001)",
         "in groups of rows": "G[a:256,b:128,c] = X[128*a+b,c]\nm[c] = mean[a,b] G[a,b,c]\nv[c] = mean[a,b] (G[a,b,c] - m[c])^2\noutput Y[(a b),c] = (G[a,b,c] - m[c]) * rsqrt(v[c] + 0.00001)",
     }),
     Family("outer sums", "input U[i:1024], V[j:1024], W[i:1024,j:1024] : f32\n", {
@@ -545,7 +545,7 @@ FAMILIES = [
         "if": "output Y[i] = sum[j] if abs(i - j) <= 16 then A[i,j] * x[j] else 0",
         "two sides": "output Y[i] = sum[j where i <= j + 16 and j <= i + 16] x[j] * A[i,j]",
         "offsets": "output Y[i:N] = sum[k:33] (A[i,i+k-16] * x[i+k-16]) ?? 0",
-        "turned": "output Y[j:N] = sum[i where not (abs(i - j) > 16)] A[j,i] * x[i]",
+        "a predicate negated": "output Y[j:N] = sum[i where not (abs(i - j) > 16)] A[j,i] * x[i]",
     }),
     Family("banded product", "dim N = 512\ninput A[i:N,k:N], B[k:N,j:N] : f32\n", {
         "where": "output Y[i,j] = sum[k where abs(i - k) <= 32] A[i,k] * B[k,j]",
@@ -557,7 +557,7 @@ FAMILIES = [
     Family("product with a triangle", "dim N = 384\ninput A[i:N,k:N], B[k:N,j:N] : f32\n", {
         "where": "output Y[i,j] = sum[k where k <= i] A[i,k] * B[k,j]",
         "if": "output Y[i,j] = sum[k] if k <= i then A[i,k] * B[k,j] else 0",
-        "turned": "T[j,i] = sum[k where i >= k] B[k,j] * A[i,k]\noutput Y[i,j] = T[j,i]",
+        "transposed": "T[j,i] = sum[k where i >= k] B[k,j] * A[i,k]\noutput Y[i,j] = T[j,i]",
         "prefix": "output Y[i,j] = sum[d:N] (A[i,i-d] * B[i-d,j]) ?? 0",
         "triangle named": "L[i,k] = if k <= i then A[i,k] else 0\noutput Y[i,j] = sum[k] L[i,k] * B[k,j]",
     }),
@@ -600,7 +600,7 @@ FAMILIES = [
     }),
     Family("maximum over two labels", "input X[a:64,b:256,c:64] : f32\n", {
         "two labels": "output Y[b] = max[a,c] X[a,b,c]",
-        "turned": "output Y[b] = max[c,a] X[a,b,c]",
+        "labels swapped": "output Y[b] = max[c,a] X[a,b,c]",
         "rows first": "r[a,b] = max[c] X[a,b,c]\noutput Y[b] = max[a] r[a,b]",
         "columns first": "r[b,c] = max[a] X[a,b,c]\noutput Y[b] = max[c] r[b,c]",
         "flat": "F[b,(a c)] = X[a,b,c]\noutput Y[b] = max[p] F[b,p]",
@@ -608,7 +608,7 @@ FAMILIES = [
     Family("running sums of columns", "dim N = 1024, M = 512\ninput X[t:N,i:M] : f32\n", {
         "where": "output Y[s:N,i] = sum[t where t <= s] X[t,i]",
         "if": "output Y[s:N,i] = sum[t] if t <= s then X[t,i] else 0",
-        "turned": "T[i,t] = X[t,i]\nR[i,s:N] = sum[t where t <= s] T[i,t]\noutput Y[s,i] = R[i,s]",
+        "transposed": "T[i,t] = X[t,i]\nR[i,s:N] = sum[t where t <= s] T[i,t]\noutput Y[s,i] = R[i,s]",
         "a triangle": "L[s:N,t:N] : f32 = if t <= s then 1 else 0\noutput Y[s,i] = sum[t] L[s,t] * X[t,i]",
         "distance": "output Y[s:N,i] = sum[k:N] X[s-k,i] ?? 0",
     }),
@@ -622,12 +622,12 @@ FAMILIES = [
     Family("running maximum of columns", "dim N = 1024, M = 512\ninput X[t:N,i:M] : f32\n", {
         "where": "output Y[s:N,i] = max[t where t <= s] X[t,i]",
         "if": "output Y[s:N,i] = max[t] if t <= s then X[t,i] else -inf",
-        "turned": "T[i,t] = X[t,i]\nR[i,s:N] = max[t where t <= s] T[i,t]\noutput Y[s,i] = R[i,s]",
+        "transposed": "T[i,t] = X[t,i]\nR[i,s:N] = max[t where t <= s] T[i,t]\noutput Y[s,i] = R[i,s]",
         "distance": "output Y[s:N,i] = max[k:N] X[s-k,i] ?? -inf",
     }),
     Family("index of the maximum of columns", "dim N = 1024, M = 768\ninput X[i:N,j:M] : f32\n", {
         "argmax": "output Y[j] = argmax[i] X[i,j]",
-        "turned": "T[j,i] = X[i,j]\noutput Y[j] = argmax[i] T[j,i]",
+        "transposed": "T[j,i] = X[i,j]\noutput Y[j] = argmax[i] T[j,i]",
         "min of equals": "m[j] = max[i] X[i,j]\noutput Y[j] = min[i where X[i,j] == m[j]] i",
         "negated": "output Y[j] = argmin[i] -X[i,j]",
     }),
@@ -635,14 +635,14 @@ FAMILIES = [
         "argmin": "output Y[i] = argmin[j] (sum[d] (A[i,d] - B[j,d])^2)",
         "named": "D[i,j] = sum[d] (A[i,d] - B[j,d])^2\noutput Y[i] = argmin[j] D[i,j]",
         "negated": "D[i,j] = -sum[d] (A[i,d] - B[j,d])^2\noutput Y[i] = argmax[j] D[i,j]",
-        "turned": "D[j,i] = sum[d] (A[i,d] - B[j,d])^2\noutput Y[i] = argmin[j] D[j,i]",
+        "transposed": "D[j,i] = sum[d] (A[i,d] - B[j,d])^2\noutput Y[i] = argmin[j] D[j,i]",
     }),
     Family("rows permuted by data", "dim N = 2048, M = 512\ninput X[i:N,j:M] : f32\ninput p[i:N] : i64\n", {
         "index": "output Y[i,j] = X[p[i],j]",
         "where": "output Y[i,j] = sum[k where k == p[i]] X[k,j]",
         "if": "output Y[i,j] = sum[k:N] if k == p[i] then X[k,j] else 0",
         "max": "output Y[i,j] = max[k where p[i] == k] X[k,j]",
-        "turned": "T[j,i] = X[i,j]\nG[j,i] = T[j,p[i]]\noutput Y[i,j] = G[j,i]",
+        "transposed": "T[j,i] = X[i,j]\nG[j,i] = T[j,p[i]]\noutput Y[i,j] = G[j,i]",
     }, below={"p": 2048}),
     Family("symmetrised", "dim N = 1536\ninput X[i:N,j:N] : f32\n", {
         "sum": "output Y[i,j] = (X[i,j] + X[j,i]) / 2",
@@ -698,7 +698,7 @@ FAMILIES = [
     }),
     Family("three factors of one label", "input A[i:64,r:32], B[j:96,r:32], C[k:128,r:32] : f32\n", {
         "sum": "output Y[i,j,k] = sum[r] A[i,r] * B[j,r] * C[k,r]",
-        "turned": "output Y[i,j,k] = sum[r] C[k,r] * A[i,r] * B[j,r]",
+        "factors in another order": "output Y[i,j,k] = sum[r] C[k,r] * A[i,r] * B[j,r]",
         "two first": "P[i,j,r] = A[i,r] * B[j,r]\noutput Y[i,j,k] = sum[r] P[i,j,r] * C[k,r]",
         "other two first": "P[j,k,r] = B[j,r] * C[k,r]\noutput Y[i,j,k] = sum[r] A[i,r] * P[j,k,r]",
         "transposed first": "T[r,k] = C[k,r]\nU[r,i] = A[i,r]\noutput Y[i,j,k] = sum[r] U[r,i] * B[j,r] * T[r,k]",
@@ -720,7 +720,7 @@ FAMILIES = [
         "i before b": "output Y[i,b,j] = sum[k] A[b,i,k] * B[b,k,j]",
         "after": "C[b,i,j] = sum[k] A[b,i,k] * B[b,k,j]\noutput Y[i,b,j] = C[b,i,j]",
         "before": "T[i,b,k] = A[b,i,k]\noutput Y[i,b,j] = sum[k] T[i,b,k] * B[b,k,j]",
-        "turned": "U[k,b,j] = B[b,k,j]\noutput Y[i,b,j] = sum[k] U[k,b,j] * A[b,i,k]",
+        "the other before": "U[k,b,j] = B[b,k,j]\noutput Y[i,b,j] = sum[k] U[k,b,j] * A[b,i,k]",
     }),
     Family("last label first", "input A[b:32,i:64,k:96], B[b:32,k:96,j:80] : f32\n", {
         "at once": "output Y[j,i,b] = sum[k] A[b,i,k] * B[b,k,j]",

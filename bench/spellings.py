@@ -37,17 +37,17 @@ def library_load(ein):
 def spellings(c, rng):
     """Programs, by what was changed."""
     least = c.merged()
-    return {"as it came": c.program(), "few labels": least.program(), "more labels": c.split(rng).program(), "factors turned": turned(c.program()),
-            "few, turned": turned(least.program()), "declared in turn": declared_turned(c.program())}
+    return {"as it came": c.program(), "few labels": least.program(), "more labels": c.split(rng).program(), "swapped": swapped(c.program()),
+            "few, swapped": swapped(least.program()), "declarations swapped": declarations_swapped(c.program())}
 
 
-def turned(program):
+def swapped(program):
     """Factors and the labels of the sum in reverse order."""
     labels, left, right = re.search(r"sum\[(.*?)\] (A\[.*?\]) \* (B\[.*?\])", program).groups()
     return program.replace(f"sum[{labels}] {left} * {right}", f"sum[{','.join(reversed(labels.split(',')))}] {right} * {left}")
 
 
-def declared_turned(program):
+def declarations_swapped(program):
     """Declares the second tensor first."""
     return re.sub(r"input (A\[.*?\]), (B\[.*?\])", r"input \2, \1", program)
 

@@ -166,14 +166,14 @@ EIN_INLINE double ein_pair_angle(double b, double b_rest, double a, double a_res
          l_rest = ein_either(steep, b_rest, a_rest);
   double less = s - l, less_rest = s - (less + l) + (s_rest - l_rest), more = s + l,
          more_rest = s - (more - l) + (s_rest + l_rest);
-  uint64_t diagonal = ein_mask(s > l * 0.4142135623730951), turned = (steep ^ back) & UINT64_C(1) << 63;
+  uint64_t diagonal = ein_mask(s > l * 0.4142135623730951), opposite = (steep ^ back) & UINT64_C(1) << 63;
   double over = ein_either(diagonal, less, s), over_rest = ein_either(diagonal, less_rest, s_rest);
   double under = ein_either(diagonal, more, l), under_rest = ein_either(diagonal, more_rest, l_rest);
   double eighths = ein_either(diagonal, 1.0, 0.0);
   eighths = ein_either(steep, 2.0 - eighths, eighths);
   eighths = ein_either(back, 4.0 - eighths, eighths);
-  over = ein_f64_of_bits(ein_bits_f64(over) ^ turned);
-  over_rest = ein_f64_of_bits(ein_bits_f64(over_rest) ^ turned);
+  over = ein_f64_of_bits(ein_bits_f64(over) ^ opposite);
+  over_rest = ein_f64_of_bits(ein_bits_f64(over_rest) ^ opposite);
   return ein_pair_atan(eighths, over, over_rest, under, under_rest);
 }
 

@@ -135,8 +135,8 @@ static void test_halo(int64_t halo, bool lazy) {
   }
 }
 
-/* Z[i] = argmax[j,k] X[i,j,k] with j and k cut; `turned`: the parts come in another order than their places. */
-static void test_argmax(bool turned, Reducer red, const double *x, const char *what) {
+/* Z[i] = argmax[j,k] X[i,j,k] with j and k cut; `mixed`: the parts come in another order than their places. */
+static void test_argmax(bool mixed, Reducer red, const double *x, const char *what) {
   World w = world_new(0, NULL);
   int64_t want[2];
   for (int64_t i = 0; i < 2; i++) {
@@ -153,13 +153,13 @@ static void test_argmax(bool turned, Reducer red, const double *x, const char *w
   AlgNode *j = join(&w, NULL, sum_of(&w, 1, 2, 1, red, DT_F64, get(&w, DT_F64, 0, 3, I64S(0, 1, 2))),
       OPERANDS({a, ON(0, 1), false}), block, 2, I64S(3, 2), NULL);
   const Expr *key[] = {op2(&w, OP_SUB, num(&w, 2), var(&w, 0)), var(&w, 1)};
-  if (turned) j = alg_rekey(w.p, w.p->top, j, 2, key, I64S(3, 2), names_of(&w, 2), block);
+  if (mixed) j = alg_rekey(w.p, w.p->top, j, 2, key, I64S(3, 2), names_of(&w, 2), block);
   AlgNode *s = alg_aggregate(w.p, w.p->top, j, 0, NULL, red, NULL);
   AlgNode *z = alg_transform(w.p, w.p->top, s, 1, &(AlgFn){.kind = FN_PLACE});
   output(&w, "Z", z, 1, I64S(2));
   give(&w, "X", DT_F64, 3, I64S(2, 4, 3), x);
   OK(run(&w) && same_i64(&w.run.output[0], 2, want), "argmax over cut labels, %s%s", what,
-      turned ? ", parts in another order" : "");
+      mixed ? ", parts in another order" : "");
   OK_INT((int64_t)w.run.calls[a->id], 6, "  blocks");
   arena_free(w.arena);
 }
@@ -394,7 +394,7 @@ static void test_merge(void) {
   arena_free(w.arena);
 }
 
-/* A ring turned by two: blocks are cut where it ends, shifted to where they are laid. */
+/* A ring rotated by two: blocks are cut where it ends, shifted to where they are laid. */
 static void test_shift(void) {
   World w = world_new(0, NULL);
   int64_t x[5], z[5];
@@ -418,7 +418,7 @@ static void test_shift(void) {
   output(&w, "Z", j, 1, I64S(5));
   give(&w, "X", DT_I64, 1, I64S(5), x);
   for (int i = 0; i < 5; i++) z[i] = x[(i + 2) % 5];
-  OK(run(&w) && same_i64(&w.run.output[0], 5, z), "a ring turned by two");
+  OK(run(&w) && same_i64(&w.run.output[0], 5, z), "a ring rotated by two");
   arena_free(w.arena);
 }
 

@@ -140,19 +140,19 @@ moves cut $((4 * 20480 * 12 / 10))
 moves cut_3 $((4 * 2 * 20480 * 12 / 10))
 
 # Maps of what lies across their result; halves, of which a thread has eight; rows by number.
-cat >turned.ein <<'END'
+cat >transposed.ein <<'END'
 input X[i:96, j:128] : f32
 input Z[i:64, j:160] : f64
 input H[i:128, j:128], K[j:128, i:128] : bf16
 input at[i:96] : i64 = 0
-output turned[j,i] = X[i,j] + 1
+output transposed[j,i] = X[i,j] + 1
 output doubles[j,i] = Z[i,j]
 output halves[j,i] = H[i,j] * K[j,i]
 output both[i,j] = H[i,j] * H[i,j] + 1
 output rows[i,j] = X[at[i],j]
 END
-counted turned.ein
-moves turned $((4 * 2 * 96 * 128 * 12 / 10))
+counted transposed.ein
+moves transposed $((4 * 2 * 96 * 128 * 12 / 10))
 moves doubles $((8 * 2 * 64 * 160 * 12 / 10))
 moves halves $((2 * 3 * 128 * 128 * 12 / 10))
 moves both $((2 * 2 * 128 * 128 * 12 / 10))

@@ -151,17 +151,17 @@ static void parts(const char *what, Part in, Part out) {
   away(0, dx), away(0, dy);
 }
 static void all_parts(void) {
-  const Part plain = {0, {M, 1}, N * M}, turned = {0, {1, N}, N * M}, wide = {3, {2 * M + 1, 2}, 128},
+  const Part plain = {0, {M, 1}, N * M}, transposed = {0, {1, N}, N * M}, wide = {3, {2 * M + 1, 2}, 128},
              back_to_front = {N * M - 1, {-M, -1}, N * M}, mixed = {N - 1, {-1, N}, N * M}, same = {2, {0, 1}, 16};
-  parts("turned", turned, plain);
-  parts("a turned result", plain, turned);
+  parts("transposed", transposed, plain);
+  parts("a transposed result", plain, transposed);
   parts("every second", wide, wide);
   parts("back to front", back_to_front, mixed);
   parts("the same for all", same, back_to_front);
   parts("over itself", plain, (Part){0, {1, 1}, N * M});
 }
 
-/* Three products, of matrices that lie turned on the device, in memory for five tensors of six. */
+/* Three products, of matrices that lie transposed on the device, in memory for five tensors of six. */
 static void in_little_memory(void) {
   enum { L = 32, ALL = L * L };
   static float a[3][ALL], y[ALL], want[ALL], next[ALL];
@@ -315,8 +315,8 @@ another device's: 6 input X: its data is on device 1, but the context's is devic
 the host's as a device's: 6 input X: its data is in the host's memory, and its device_type says that it is on a device (rows.ein:2)
 a device's as the host's: 6 input X: its data is on device 0, and its device_type says that it is on the CPU (rows.ein:2)
 a result in the host's: 6 output Y: its data is in the host's memory, and its device_type says that it is on a device (rows.ein:5)
-turned: 0 
-a turned result: 0 
+transposed: 0 
+a transposed result: 0 
 every second: 0 
 back to front: 0 
 the same for all: 0 

@@ -193,7 +193,7 @@ param W[h:H,k:H] : f64 = 0.01 * (h - k)
 repeat t < T until steep > 1e9 {
   state w[h:H,k:H] = W[h,k]
   state seen[t':T,h:H] : f64 = 0
-  state turned[h:H] : f64 = h
+  state reversed[h:H] : f64 = h
   state steep : f64 = 0
   repeat u < 3 {
     state x[n:N,h:H] = X[n,h]
@@ -202,20 +202,20 @@ repeat t < T until steep > 1e9 {
   loss = sum[n,h] x[n,h]^2
   next w[h,k] = w[h,k] - 0.1 * grad(loss, w[h,k])
   next seen[t',h] = if t' == t then w[h,h] else seen[t',h]
-  next turned[h] = turned[H-1-h] + w[h,0]
+  next reversed[h] = reversed[H-1-h] + w[h,0]
   next steep = loss
 }
 repeat t < T {
   state z[n:N,h:H] = X[n,h]
   next z[n,h] = tanh(sum[k] z[n,k] * W[k,h])
 }
-output w, seen, turned, steep
+output w, seen, reversed, steep
 output same[h,k] = w[h,k]
 output dW[h,k] = grad(sum[n,h] z[n,h]^2, W[h,k])
 END
 want 0 "$EIN" build once.ein --stop=task
 ! grep -E '^buffer .* work (w|seen|grad\.W)\[' out >twice || wrong "a state is in memory twice: $(cat twice)"
-grep -q '^buffer .* work turned\[' out || wrong "turned, of two buffers, has no buffer of its own: $(cat out)"
+grep -q '^buffer .* work reversed\[' out || wrong "reversed, of two buffers, has no buffer of its own: $(cat out)"
 want 0 "$EIN" build once.ein --stop=task --roundtrip
 want 0 "$EIN" verify once.ein
 for sizes in "-D T=0" "-D T=1" "-D N=1 -D H=1" "-D H=0"; do

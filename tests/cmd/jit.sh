@@ -27,7 +27,7 @@ END
 cat >halves.ein <<'END'
 input h[i:512, j:128] : f16
 output wide[i, j] = f32(h[i, j])
-output turned[j, i] = 2 * f32(h[i, j])
+output transposed[j, i] = 2 * f32(h[i, j])
 output total[i] = sum[j] h[i, j]
 END
 LC_ALL=C awk 'BEGIN { for (k = 0; k < 65536; k++) printf "%c%c", k % 256, int(k / 256) }' >halves.raw

@@ -15,7 +15,7 @@ input E[v:V,d:D] : f32
 input t[n:N] : i32
 output rotary[n,d] = if d%2 == 0 then X[n,d]*C[n,d//2] - X[n,d+1] else X[n,d]*C[n,d//2] + X[n,d-1]
 output bits[n,k:2*D] : u8 = if k%2 == 0 then Q[n,k//2] % 16 else Q[n,k//2] // 16
-output turned[n,d:3*D] = if d%3 == 0 then Z[n,d+2] else if d%3 == 1 then Z[n,d-1] else Z[n,d-1]
+output rolled[n,d:3*D] = if d%3 == 0 then Z[n,d+2] else if d%3 == 1 then Z[n,d-1] else Z[n,d-1]
 output halves[d:D,n] = X[n,2*d] + X[n,2*d+1]
 output row[n,d] = E[t[n],d] * 2 + 1
 output two[n,d] = E[t[n],d] + E[V-1-t[n],d] * C[n,d]

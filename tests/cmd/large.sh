@@ -48,7 +48,7 @@ for p in small deep; do
   grep -q ", one after the other along" out && wrong "$p runs sequentially along its lanes"
 done
 
-# What is turned, and goes past the cache, is written by several lines of a row; squares of short elements have a line each.
+# What is transposed, and goes past the cache, is written by several lines of a row; squares of short elements have a line each.
 moved() { # NAME DTYPE INPUT OUTPUT INPUT'S INDICES
   printf 'input X[%s] : %s\noutput Y[%s] = X[%s]\n' "$3" "$2" "$4" "$5" >"$1.ein"
 }

@@ -119,7 +119,7 @@ want 0 "$EIN" run wide.ein X=iota -o x.npy
 want 0 ranks 4 "$EIN" run --flags=-O0 hangs.ein X=x.npy -o y.npy
 once 'warning: input X is f32, and x.npy, which is f64, is rounded'
 
-# ---- outputs under a checkpoint's names: parts of axes that are counted, joined and turned are at several processes
+# ---- outputs under a checkpoint's names: parts of axes that are counted, joined and transposed are at several processes
 cat >stored.ein <<'END'
 dim L = 3, H = 4, A = 6, D = 5
 input q[l:L,h:H,a:A,d:D] : f32 = 1000*l + 100*h + 10*a + d

@@ -29,10 +29,10 @@ program() { # NAME LABELS REDUCED
   printf 'output n\noutput m\noutput v%s = s%s / n%s\n' "$2" "$2" "$2" >>"$1.ein"
 }
 program rows '[i,k]' j
-program turned '[k,i]' j
+program transposed '[k,i]' j
 program several '[i]' 'k,j'
 sed 's/x\[i:I,j:J,k:K\]/x[j:J]/; s/x\[i,j,k\]/x[j]/; s/\[i,k\]//g; s/J = 4096/J = 204800/' rows.ein >whole.ein
-for one in rows turned several whole; do
+for one in rows transposed several whole; do
   readers 1 $one.ein
   want 0 "$EIN" verify $one.ein --flags=-O1
 done
@@ -147,8 +147,8 @@ output Y[$2] = Z[n,c//5,c%5,s]
 EIN
 }
 norm usual n,c:60,s
-norm turned n,s,c:60
-for p in usual turned; do
+norm transposed n,s,c:60
+for p in usual transposed; do
   readers 1 $p.ein
   want 0 "$EIN" verify $p.ein --flags=-O1
 done

@@ -10,7 +10,7 @@ input A[i:M,k:K], B[k:K,j:N] : f32
 input b[j:N] : f32
 output C[i,j] = max(b[j] + sum[k] A[i,k] * B[k,j], 0)
 EIN
-cat >turned.ein <<'EIN'
+cat >transposed.ein <<'EIN'
 dim M, N, K
 input A[k:K,i:M], B[j:N,k:K] : i32
 output C[i,j] = sum[k] A[k,i] * B[j,k]
@@ -34,14 +34,14 @@ cat >known.ein <<'EIN'
 input A[i:100,k:2000], B[k:2000,j:100] : f32
 output C[i,j] = sum[k] A[i,k] * B[k,j]
 EIN
-for p in product turned greatest batch; do
+for p in product transposed greatest batch; do
   want 0 "$EIN" build $p.ein --stop=loop
   shows 'if ($K <= '
 done
 want 0 "$EIN" build known.ein --stop=loop
 grep -qF "<= 512) maybe" out && wrong "a known size is asked for"
 for size in 1 4 511 512 513 1100; do
-  for p in product turned greatest; do
+  for p in product transposed greatest; do
     want 0 "$EIN" verify $p.ein -D M=21 -D N=35 -D K=$size --flags="-O1 -march=native"
   done
 done

@@ -22,7 +22,7 @@ input A[e:45, a:70, f:2] : f32
 input B[b:7, c:6, e:45, f:2] : f32
 output Y[b,c,a,f] = sum[e] A[e,a,f] * B[b,c,e,f]
 EIN
-cat >turned.ein <<'EIN'
+cat >transposed.ein <<'EIN'
 input A[e:65, a:9, b:5] : f32
 input B[d:2, e:65, c:70] : f32
 output Y[a,b,c,d] = sum[e] A[e,a,b] * B[d,e,c]
@@ -140,12 +140,12 @@ input B[g:3, a:1, e:4, f:16] : f32
 output Y[f,a,b,d,c] = sum[e,g] A[c,b,d,f,g,e] * B[g,a,e,f]
 EIN
 
-for p in other single beside between cut rows lanes short batch turned inside max along whole few ends two three twice diagonal; do
+for p in other single beside between cut rows lanes short batch transposed inside max along whole few ends two three twice diagonal; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     short) shows " a in lanes; panels of" ;;
     batch) shows " b_c in lanes; panels of" ;;
-    turned) shows " a_b in lanes; panels of" ;;
+    transposed) shows " a_b in lanes; panels of" ;;
     inside) shows 'how "Y: along d, each g written out"' ;;
     max) shows " b in lanes; panels of" ;;
     along) shows " f in lanes" ;;

@@ -5,7 +5,7 @@
 # has at the next point of a label around, fetched between points of one reduced label, or of two; panels that are filled ahead, of
 # several blocks of all labels; parts of a label where panels of all of it would be large; sums that go in blocks of two labels, along one of which lanes lie, by squares that are fetched; and
 # blocks of long sums, of which the next one is fetched. Results have more than twice as many elements as
-# what they lie across; where they have fewer, they are turned (tests/run/results_turned.ein).
+# what they lie across; where they have fewer, they are transposed (tests/run/results_transposed.ein).
 . "$(dirname "$0")/common"
 turn 1
 XDG_CACHE_HOME=$work/cache
@@ -31,7 +31,7 @@ input X[a:60, k:52, b:3, c:41] : f32
 input Y[j:120, k:52] : f32
 output Z[c,j,b,a] = sum[k] X[a,k,b,c] * Y[j,k]
 END
-cat >turned.ein <<'END'
+cat >transposed.ein <<'END'
 input X[c:9, a:40, b:17, k:52] : f32
 input Y[k:52, j:107] : f32
 output Z[c,j,b,a] = sum[k] X[c,a,b,k] * Y[k,j]
@@ -116,7 +116,7 @@ input X[j:44, n:44, m:44, i:44], Y[m:44, k:44, l:44, n:44] : f32
 output Z[l,k,j,i] = sum[m,n] X[j,n,m,i] * Y[m,k,l,n]
 END
 
-for p in parts heads across turned next lines walked ahead both squares order; do
+for p in parts heads across transposed next lines walked ahead both squares order; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by"
@@ -133,7 +133,7 @@ for p in parts heads across turned next lines walked ahead both squares order; d
     both) shows "by 23 k 24 l" ;;
     squares) shows "fetch X[min(((block_2 + l_12) + 2), 69), (i_3 + (l_11 + a)), (block + from)]"
              shows "min(((block + from) + 15), 71)]" ;;
-    turned) shows "fetch X[min((" ;;
+    transposed) shows "fetch X[min((" ;;
   esac
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
 done

@@ -37,7 +37,7 @@ for target in c eval; do
     cmp -s given.safetensors read.safetensors || wrong "$path by $target: not the tensors that were given"
   done
 done
-python3 "$here/checkpoint.py" large 3 1 34 65 40 2 # beyond the tiles in which axes are turned
+python3 "$here/checkpoint.py" large 3 1 34 65 40 2 # beyond the tiles in which axes are transposed
 cd large || exit 1
 # shellcheck disable=SC2086
 want 0 "$EIN" run ../net.ein --target=c -D A=34 $inputs -o all=given.safetensors

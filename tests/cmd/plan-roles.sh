@@ -29,7 +29,7 @@ output Y[b,s,d] = A[b,s,d] + sum[f] M[b,s,f] * W2[f,d]
 !
 # The embedding first; positions before the batch; the model's dimension first; a mask that has heads; other names.
 sed '/^input X/d; s/^input co.*/&\ninput X[b:B,s:S,d:D] : f32/' layer.ein >late.ein
-sed 's/X\[b:B,s:S,d:D\]/X[s:S,b:B,d:D]/; s/X\[b,s,d\]/X[s,b,d]/g' layer.ein >turned.ein
+sed 's/X\[b:B,s:S,d:D\]/X[s:S,b:B,d:D]/; s/X\[b,s,d\]/X[s,b,d]/g' layer.ein >transposed.ein
 sed 's/X\[b:B,s:S,d:D\]/X[d:D,s:S,b:B]/; s/X\[b,s,d\]/X[d,s,b]/g' layer.ein >inside.ein
 sed "s/^input X/input mask[b:B,h:H,s:S,t:S] : f32\n&/; s/= sum\[r,e\] QR/= mask[b,h,s,s'] + &/; s/+ = sum/+ sum/" layer.ein >masked.ein
 sed "s/\<b\>/s_/g; s/\<s\>/b/g; s/\<s'/b'/g; s/\<s_\>/s/g" layer.ein >named.ein
@@ -40,7 +40,7 @@ cut() { # FILE PLANNER TENSOR CUT
   [ "$got" = "$4" ] || wrong "$1 by $2: $3 is cut $got, expected $4"
 }
 
-for f in layer late turned inside masked; do
+for f in layer late transposed inside masked; do
   for t in Q KR Z O G Y; do
     cut $f.ein data $t b=8
     cut $f.ein sequence $t s=8

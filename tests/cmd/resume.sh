@@ -15,7 +15,7 @@ truth[n] = sum[d] X[n,d] * cos(d)
 repeat t < T until loss > 1e6 {
   state w[d:D] = W[d]
   state m[d:D] : f32 = 0 * W[d]
-  state turned[d:D] = W[d]
+  state reversed[d:D] = W[d]
   state seen[n:N] = false
   state made = 0
   state loss : f64 = 0
@@ -32,13 +32,13 @@ repeat t < T until loss > 1e6 {
   }
   next m[d] = 0.9 * m[d] + g[d]
   next w[d] = w[d] - 0.005 * (0.9 * m[d] + g[d])
-  next turned[d] = turned[D-1-d] + w[d] * 0.001
+  next reversed[d] = reversed[D-1-d] + w[d] * 0.001
   next seen[n] = seen[n] or any[b] (at[b] == n)
   next made = made + 1
   next loss = f64(l) + q * 1e-9
   next unread[d] = g[d]
 }
-output w, turned, seen, made, loss, history, t
+output w, reversed, seen, made, loss, history, t
 END
 
 names() { # FOLDER: what is in it, in one line

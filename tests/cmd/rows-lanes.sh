@@ -35,7 +35,7 @@ want 0 "$EIN" build moe.ein --stop=loop
 shows 'how "all of it for one row, then for the next"'
 shows 'how "relu.x: strips of 128 h"'
 want 0 "$EIN" verify moe.ein -D N=37 -D H=70 -D D=40 --flags=-O1
-# What a block of rows keeps of a product is reduced with lanes across the rows; another operand that lies along its own row is turned for them.
+# What a block of rows keeps of a product is reduced with lanes across the rows; another operand that lies along its own row is transposed for them.
 cat >bilinear.ein <<'END'
 dim B = 64, I = 16, J = 80, O = 32
 input X[b:B,i:I], W[i:I,j:J,o:O], Z[b:B,j:J] : f32

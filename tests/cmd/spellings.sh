@@ -18,9 +18,9 @@ bilinear() { # KERNELS ROWS REDUCED LABELS
 bilinear 2 64 96 80 32
 bilinear 2 48 20 40 24
 want 0 "$EIN" verify p.ein --flags=-O0
-sed 's/P\[b,j,o\]/P[j,b,o]/g' p.ein >turned.ein
-kernels 2 turned.ein
-want 0 "$EIN" verify turned.ein --flags=-O0
+sed 's/P\[b,j,o\]/P[j,b,o]/g' p.ein >transposed.ein
+kernels 2 transposed.ein
+want 0 "$EIN" verify transposed.ein --flags=-O0
 bilinear 1 64 8 6 40       # few points for each of a long row: little is copied
 want 0 "$EIN" verify p.ein --flags=-O0
 bilinear 1 8192 64 32 64   # the product leaves the caches

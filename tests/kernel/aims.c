@@ -327,12 +327,12 @@ static void aim_lines(Case *c) {
 /* Squares along a label that the result does not end with, so large that parts of those behind it, and behind the lanes
  * in the result, are in a block. It goes past the cache (kernels.c). */
 static void aim_runs(Case *c) {
-  static const int64_t lanes[] = {12, 20, 24, 28, 32}, turned[] = {20, 24, 28}, behind[] = {15, 16, 18, 20},
+  static const int64_t lanes[] = {12, 20, 24, 28, 32}, last_of[] = {20, 24, 28}, behind[] = {15, 16, 18, 20},
                        rows[] = {16, 17, 24}, deep[] = {16, 20};
   Contraction t = {.c = c, .plain = chance(&c->rng, 80), .n_rows = 1, .n_red = 1};
   bool both = chance(&c->rng, 30);
   c->opens = false;
-  Lab *a = lab_of(c, lanes, COUNT(lanes)), *last = lab_of(c, turned, COUNT(turned)),
+  Lab *a = lab_of(c, lanes, COUNT(lanes)), *last = lab_of(c, last_of, COUNT(last_of)),
       *b = lab_of(c, behind, COUNT(behind));
   Lab *d = lab_new(c, size_new(c, both ? 10 : 1)), *lab[5] = {a, NULL, b, d, last};
   t.rows[0] = lab_of(c, rows, COUNT(rows)), t.red[0] = lab[1] = lab_of(c, deep, COUNT(deep));

@@ -164,14 +164,14 @@ static Term *beside(Blocks *b) {
   Term *at[4], *one;
   Lab *moved = chance(&c->rng, 70) ? b->t : b->s;
   Axis axis = axis_of(moved->size);
-  bool turned = chance(&c->rng, 40);
-  const char *text = turned ? arena_printf(c->arena, "%s - 1 - $0", axis_text(c->arena, &axis)) : "$0 - 1";
+  bool reversed = chance(&c->rng, 40);
+  const char *text = reversed ? arena_printf(c->arena, "%s - 1 - $0", axis_text(c->arena, &axis)) : "$0 - 1";
   for (uint32_t k = 0; k < b->n_points; k++) {
     at[k] = one = term_label(c, b->order[k]);
     if (b->order[k] == moved) at[k] = term_form(c, text, DT_I64, 1, true, 1, &one), at[k]->index = true;
   }
   Term *x = term_read(c, b->last, at);
-  return turned ? x : term_else(c, x);
+  return reversed ? x : term_else(c, x);
 }
 
 static Term *combined(Case *c, Term *x, Term *y) {

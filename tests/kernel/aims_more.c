@@ -289,9 +289,9 @@ static Term *image_index(Convolution *v, uint32_t d, bool pads, Axis *axis) {
   *axis = (Axis){.a = lab[0]->size, .b = lab[1]->size, .times = step, .by = 1, .more = spread};
   if (pads) axis->b = NULL, v->partial = true;
   Term *arg[2] = {term_label(c, lab[0]), term_label(c, lab[1])};
-  bool turned = chance(&c->rng, 15); /* taps from the last to the first */
+  bool reversed = chance(&c->rng, 15); /* taps from the last to the first */
   Axis taps = axis_of(lab[1]->size);
-  const char *tap = turned ? arena_printf(c->arena, "(%s - 1 - $1)", axis_text(c->arena, &taps)) : "$1";
+  const char *tap = reversed ? arena_printf(c->arena, "(%s - 1 - $1)", axis_text(c->arena, &taps)) : "$1";
   const char *text =
       arena_printf(c->arena, "$0 * %lld + %s * %lld - %lld", (long long)step, tap, (long long)spread, (long long)pad);
   Term *x = term_form(c, text, DT_I64, 1, true, 2, arg);

@@ -122,7 +122,7 @@ WAYS = { # what the checker must say of it, and how a certificate is spoiled
         "form: a block of sum.A.B", tensor(0, lambda t: t["home"].__setitem__(0, -1))),
     "a home of an input": ("form: a block of B", tensor(-1, lambda t: t.update(home=[-1] * len(t["home"])))),
     "a home in no dimension": ("form: the home of sum.A.B", tensor(0, lambda t: t["home"].__setitem__(0, 9))),
-    "a cut turned round": ("form: the cut of sum.A.B", vertex(swap("axes"))),
+    "the cuts of two axes swapped": ("form: the cut of sum.A.B", vertex(swap("axes"))),
     "a cut left out": ("form: the cut of sum.A.B", vertex(lambda v: v["axes"].__setitem__(0, -1))),
     "a cut and its count left out": (
         "form: the work of the busiest site",

@@ -33,7 +33,7 @@ def resident():
         return int(s.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
 
 
-def turned(shape, dtype):
+def transposed(shape, dtype):
     """A program that reverses the order of axes."""
     labels = ["a%d" % k for k in range(len(shape))]
     side = lambda names: "[%s]" % ",".join(names) if names else ""
@@ -41,7 +41,7 @@ def turned(shape, dtype):
                                                    side(labels[::-1]), side(labels))
 
 
-def turned_lists(values, shape):
+def transposed_lists(values, shape):
     """Its truth: elements in C order of the reversed axes."""
     places = [0]
     step = [1] * (len(shape) + 1)
@@ -62,13 +62,13 @@ class Views(unittest.TestCase):
             n *= k
         values = numbers(dtype, n, r.random())
         x = Strided(dtype, shape, any_strides(r, shape), values)
-        y = ein.compile(turned(shape, dtype), target=target)(X=x).Y
+        y = ein.compile(transposed(shape, dtype), target=target)(X=x).Y
         self.assertEqual(tuple(y.shape), tuple(shape[::-1]))
         got = [y.item()] if not shape else flat(lists(y))
-        self.assertEqual(got, turned_lists(values, shape), "%s %s %s" % (dtype, shape, x.strides))
+        self.assertEqual(got, transposed_lists(values, shape), "%s %s %s" % (dtype, shape, x.strides))
         out = Strided(dtype, shape[::-1], any_strides(r, shape[::-1]), values[:0])
-        ein.compile(turned(shape, dtype), target=target)({"X": x}, {"Y": out})
-        self.assertEqual(flat(out.tolist()) if shape else [out.tolist()], turned_lists(values, shape))
+        ein.compile(transposed(shape, dtype), target=target)({"X": x}, {"Y": out})
+        self.assertEqual(flat(out.tolist()) if shape else [out.tolist()], transposed_lists(values, shape))
 
     def test_strides(self):
         for seed in range(60):

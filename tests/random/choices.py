@@ -27,7 +27,7 @@ input p[s:N] : i64 = (11 * s) % (N + 3) - 1
 made[s:N] = 3 * s - N
 def at(k) = h[k] ?? 0
 def pad(k, v) = if k < 0 then v else x[k] ?? v - 1
-def turned(k) = x[k % N] + 1
+def wrapped(k) = x[k % N] + 1
 def mirror(k) = x[if k < 0 then 0 - k else if k >= N then 2 * N - 2 - k else k] ?? 3
 def edge(k) = x[clamp(k, 0, N - 1)] ?? 2
 """
@@ -88,7 +88,7 @@ class Maker:
         if kind < 0.53:
             return f"(X[{self.any('s', self.index(0))}, {self.index(0)}] ?? 1)"
         if kind < 0.63:
-            return f"{self.any('at', 'turned', 'mirror', 'edge')}({self.line()})"
+            return f"{self.any('at', 'wrapped', 'mirror', 'edge')}({self.line()})"
         if kind < 0.68:
             return f"pad({self.line()}, {self.any('0', '2', 't', 's - t')})"
         if kind < 0.85 and depth:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random programs of sizes too large to be run in a test: large.py EIN FIRST LAST [DIVISOR REMAINDER]
 
-Each seed, or each that leaves that remainder, gives a contraction of two tensors, maybe with an epilogue or a result that is turned afterwards, a map or a
+Each seed, or each that leaves that remainder, gives a contraction of two tensors, maybe with an epilogue or a result that is transposed afterwards, a map or a
 reduction of tensors whose axes lie in different orders, or a window. Large tensors go other ways in the schedule than
 small ones: in tiles, past the cache, with panels in several levels. Each must build to loops, and the text of these
 must be read and checked again; so must the programs in FOUND, which once did not. Exits with 1, and prints the program, if one does not.
@@ -70,14 +70,14 @@ def contraction(r):
         n = r.choice(y)
         lines += [f"input v[{n}:{extent[n]}] : {dtype}", f"output Y[{listed(y)}] = ({value}) + v[{n}]"]
     elif after < 0.4:
-        turned = r.sample(y, len(y))
-        lines += [f"{r.choice(['', 'output '])}T[{listed(y)}] = {value}", f"output Y[{listed(turned)}] = 2 * T[{listed(y)}]"]
+        transposed = r.sample(y, len(y))
+        lines += [f"{r.choice(['', 'output '])}T[{listed(y)}] = {value}", f"output Y[{listed(transposed)}] = 2 * T[{listed(y)}]"]
     else:
         lines.append(f"output Y[{listed(y)}] = {value}")
     return lines
 
 
-def turned(r):
+def transposed(r):
     labels = NAMES[:r.choice([2, 3, 3, 4, 5])]
     extent = {n: r.choice([1, 2, 3, 4, 5, 8, 16, 17, 31, 64, 100, 128, 500, 1000, 1024, 4096]) for n in labels}
     most = r.choice([10**4, 10**6, 10**7, 3 * 10**8])
@@ -130,7 +130,7 @@ def built(ein, lines, words):
 
 def made(seed):
     r = random.Random(seed)
-    return r.choice([contraction, contraction, turned, window])(r), r.choice(TARGETS)
+    return r.choice([contraction, contraction, transposed, window])(r), r.choice(TARGETS)
 
 
 def main():

@@ -121,7 +121,7 @@ output c2[o] = b2[o] - sum[b] G[b,o]
 # ---- a layer as LLaMA has it: rotary positions on halves, norms by squares, a gated net ---------------------------
 
 
-def turned(lib, x, cos, sin):
+def rotated(lib, x, cos, sin):
     """Rotates the two halves of the features of each head by the angle of the place. x: s, h, 2, p."""
     a, b = x[:, :, 0], x[:, :, 1]
     c, s = cos[:, None], sin[:, None]
@@ -137,7 +137,7 @@ def layer(attend, silu):
         places, width = X.shape
         heads, half = WQ.shape[1], WQ.shape[3]
         x = norm(lib, X, n1)
-        q, k = (turned(lib, (x @ w.reshape(width, -1)).reshape(places, heads, 2, half), cos, sin) for w in (WQ, WK))
+        q, k = (rotated(lib, (x @ w.reshape(width, -1)).reshape(places, heads, 2, half), cos, sin) for w in (WQ, WK))
         v = (x @ WV.reshape(width, -1)).reshape(places, heads, 2 * half)
         o = attend(lib, q.reshape(places, heads, -1), k.reshape(places, heads, -1), v)
         y = X + o.reshape(places, -1) @ WO.reshape(-1, width)

@@ -136,8 +136,7 @@ static EinNode *hoisted(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   if (d.n_value) draft_find(&d);
   if (!d.n_value) return rebuild_copy(b, r, n);
   EinSum s = *n->sum;
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, s.n_slot + HOISTED_MOST);
-  for (uint32_t k = 0; k < s.n_slot; k++) input[k] = rebuild_to(b, n->input[k]);
+  EinNode **input = rebuild_inputs(b, n, HOISTED_MOST);
   for (uint32_t k = 0; k < d.n_value; k++) input[s.n_slot + k] = value_make(&d, r, k, input, s.n_slot + k);
   s.body = expr_map_ops(b->g->exprs, s.body, value_read, &d);
   s.n_slot += d.n_value;

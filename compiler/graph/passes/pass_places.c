@@ -151,11 +151,9 @@ static EinNode *value_made(Places *c, EinRegion *r, const EinNode *n, EinSum *s,
   Rebuild *b = &c->b;
   const EinNode *of = f->of;
   EinSum most = *of->sum;
-  EinNode **own = NEW_ARRAY(b->arena, EinNode *, most.n_slot + 1), **input = NEW_ARRAY(b->arena, EinNode *, s->n_slot);
+  EinNode **own = rebuild_inputs(b, of, 0), **input = rebuild_inputs(b, n, 1);
   most.reducer = most.reducer == RED_ARGMAX ? RED_MAX : RED_MIN;
   most.dtype = most.acc;
-  for (uint32_t k = 0; k < most.n_slot; k++) own[k] = rebuild_to(b, of->input[k]);
-  for (uint32_t k = 0; k + 1 < s->n_slot; k++) input[k] = rebuild_to(b, n->input[k]);
   input[s->n_slot - 1] = rebuild_part(b, r, of, &most, of->bound, of->label, own);
   rebuild_note(b, "extremes instead of their places", n->place);
   c->some = true;
@@ -174,9 +172,8 @@ static EinNode *place_made(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   Exprs *p = b->g->exprs;
   const EinSum *was = n->sum;
   DType t = (DType)x.point->dtype;
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, was->n_slot + 2);
+  EinNode **input = rebuild_inputs(b, n, 1);
   const Expr **own = NEW_ARRAY(b->arena, const Expr *, was->n_out + 2);
-  for (uint32_t k = 0; k < was->n_slot; k++) input[k] = rebuild_to(b, n->input[k]);
   for (uint32_t k = 0; k < was->n_out; k++) own[k] = expr_label(p, k);
   rebuild_note(b, "places of extremes found", n->place);
   EinSum place = {.n_out = was->n_out, .n_red = 1, .n_slot = was->n_slot, .dtype = DT_I64, .acc = t, .body = x.point,

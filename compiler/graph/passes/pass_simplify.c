@@ -600,8 +600,7 @@ static bool indices_hold(Simplify *s, const EinNode *n, const Draft *d, EinNode 
 static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Simplify *s = env;
   Draft d = {.sum = *n->sum, .bound = n->bound, .label = n->label, .place = n->place};
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
-  for (uint32_t i = 0; i < n->sum->n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
+  EinNode **input = rebuild_inputs(b, n, 0);
   d.sum.body = numbers_put(s, &d, input, d.sum.body);
   d.sum.where = numbers_put(s, &d, input, d.sum.where);
   d.sum.domain = numbers_put(s, &d, input, d.sum.domain);

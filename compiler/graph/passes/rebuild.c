@@ -84,10 +84,15 @@ static void slots_apart(Rebuild *b, EinRegion *r, const EinNode *n, EinNode **in
       if (input[k] == input[i] && n->input[k] != n->input[i]) input[i] = copy_of(b, r, input[i], n->place);
 }
 
+EinNode **rebuild_inputs(const Rebuild *b, const EinNode *n, uint32_t more) {
+  EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + more + 1);
+  for (uint32_t i = 0; i < n->sum->n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
+  return input;
+}
+
 EinNode *rebuild_copy(Rebuild *b, EinRegion *r, const EinNode *n) {
   EinSum s = *n->sum;
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, s.n_slot + 1);
-  for (uint32_t i = 0; i < s.n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
+  EinNode **input = rebuild_inputs(b, n, 0);
   if (s.by) slots_apart(b, r, n, input);
   bool met = slots_met(n, input);
   for (uint32_t i = 0; i < s.n_slot; i++) input[i]->mark = NULL;

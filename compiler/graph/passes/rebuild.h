@@ -40,6 +40,8 @@ EinNode *rebuild_copy(Rebuild *b, EinRegion *r, const EinNode *n);
 void rebuild_node(Rebuild *b, EinRegion *r, const EinNode *n);
 /* The replacement of an old node, which must have been made. */
 EinNode *rebuild_to(const Rebuild *b, const EinNode *old);
+/* What a vertex with the slots of old n reads, with room for `more` slots behind them. */
+EinNode **rebuild_inputs(const Rebuild *b, const EinNode *n, uint32_t more);
 const Monoid *rebuild_monoid(Rebuild *b, const Monoid *m);
 /* A vertex of old n's shape, name and place with another operation. s is a draft whose slots are those of `input`
  * (new nodes, or NULL if nothing reads them); it is made canonical. bound and label are of s's labels. */

@@ -37,13 +37,12 @@ EinNode *permute_vertex(Rebuild *b, EinRegion *r, const EinNode *n, uint32_t *co
   Permuting t = {b->arena, n, order, own ? NEW_ARRAY(b->arena, uint32_t, all + 1) : NULL};
   const Expr **bound = NEW_ARRAY(b->arena, const Expr *, all + 1);
   Str *label = NEW_ARRAY(b->arena, Str, all + 1);
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
   for (uint32_t l = 0; l < all; l++) {
     uint32_t was = own && l < n->rank ? own[l] : l;
     bound[l] = n->bound[was], label[l] = n->label[was];
     if (own) t.to[was] = l;
   }
-  for (uint32_t i = 0; i < n->sum->n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
+  EinNode **input = rebuild_inputs(b, n, 0);
   EinSum s = *n->sum;
   sum_map(b->g->exprs, &s, permuted, &t);
   if (own) rebuild_note(b, "values with their axes in another order", n->place);

@@ -167,8 +167,7 @@ static EinNode *alike(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   for (d.label = 0; may_fold(d.c, n) && !f.by && d.label < n->sum->n_out; d.label++) f = label_fold(&d);
   d.c->fold[n->id] = f;
   if (!reads && !f.by) return rebuild_copy(b, r, n);
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
-  for (uint32_t k = 0; k < n->sum->n_slot; k++) input[k] = rebuild_to(b, n->input[k]);
+  EinNode **input = rebuild_inputs(b, n, 0);
   return f.by ? folded_vertex(&d, r, &f, input) : rebuild_vertex(b, r, n, &d.sum, n->bound, n->label, input);
 }
 

@@ -66,8 +66,7 @@ static EinNode *integers_vertex(void *env, Rebuild *b, EinRegion *r, const EinNo
   if (!body) return rebuild_copy(b, r, n);
   EinSum s = *n->sum;
   s.body = body, s.acc = s.dtype = DT_I32;
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, s.n_slot + 1);
-  for (uint32_t k = 0; k < s.n_slot; k++) input[k] = rebuild_to(b, n->input[k]);
+  EinNode **input = rebuild_inputs(b, n, 0);
   rebuild_note(b, "products added up in 32 bits", n->place);
   return vertex_map(c, r, n, rebuild_part(b, r, n, &s, n->bound, n->label, input));
 }

@@ -175,8 +175,7 @@ static EinNode *narrowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   }
   w->kept[n->id] = labels_kept(w, &d);
   if (!changed && !w->kept[n->id]) return rebuild_copy(b, r, n);
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
-  for (uint32_t k = 0; k < n->sum->n_slot; k++) input[k] = rebuild_to(b, n->input[k]);
+  EinNode **input = rebuild_inputs(b, n, 0);
   if (!w->kept[n->id]) return rebuild_vertex(b, r, n, &d.sum, n->bound, n->label, input);
   return narrow_vertex(w, r, &d, input);
 }

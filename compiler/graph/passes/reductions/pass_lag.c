@@ -177,8 +177,7 @@ static EinNode *lagged(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
       break;
     }
   if (!made) return rebuild_copy(b, r, n);
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, s.n_slot + 1);
-  for (uint32_t i = 0; i < s.n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
+  EinNode **input = rebuild_inputs(b, n, 0);
   rebuild_note(b, "lags as places", n->place);
   return rebuild_vertex(b, r, n, &s, bound, n->label, input);
 }

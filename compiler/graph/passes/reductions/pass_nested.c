@@ -129,8 +129,7 @@ static EinNode *nested(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
     inner_put(c, &s, of, bound, label);
     rebuild_note(b, "reductions joined with those around them", of->place);
   }
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, s.n_slot + 1);
-  for (uint32_t k = 0; k < s.n_slot; k++) input[k] = rebuild_to(b, last->input[k]);
+  EinNode **input = rebuild_inputs(b, last, 0);
   return rebuild_vertex(b, r, n, &s, bound, label, input);
 }
 

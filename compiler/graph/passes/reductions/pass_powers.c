@@ -115,8 +115,7 @@ static EinNode *written_out(void *env, Rebuild *b, EinRegion *r, const EinNode *
     c->some = true;
   }
   if (d.sum.body == n->sum->body) return rebuild_copy(b, r, n);
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, d.sum.n_slot + 1);
-  for (uint32_t k = 0; k < d.sum.n_slot; k++) input[k] = rebuild_to(b, n->input[k]);
+  EinNode **input = rebuild_inputs(b, n, 0);
   return rebuild_vertex(b, r, n, &d.sum, d.bound, d.label, input);
 }
 

@@ -204,8 +204,7 @@ static EinNode *windowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   for (uint32_t k = s.n_out; k < labels; k++) made |= window_put(w, n, &s, bound, k, false);
   if (!made) return rebuild_copy(b, r, n);
   for (uint32_t k = s.n_out; k < labels; k++) window_put(w, n, &s, bound, k, true);
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, s.n_slot + 1);
-  for (uint32_t i = 0; i < s.n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
+  EinNode **input = rebuild_inputs(b, n, 0);
   rebuild_note(b, "bands as windows", n->place);
   return rebuild_vertex(b, r, n, &s, bound, n->label, input);
 }

@@ -77,6 +77,18 @@ static UNUSED bool text_back(const void *x) {
   return ok;
 }
 
+/* What the text says: it reads, is sound, prints as it is written, and comes back. NULL: it does not read. */
+static UNUSED void *text_holds(Arena *a, const char *text, const char *what) {
+  void *x = text_well(a, text);
+  Buf out = buf_new(a);
+  if (!OK(x, "%s reads", what)) return NULL;
+  form_print(&out, x);
+  OK_STR(out.s, text, "it prints as it was written");
+  OK(text_sound(a, x), "it is sound");
+  OK(text_back(x), "its text gives it back");
+  return x;
+}
+
 /* `text` with the first `from` replaced; NULL where it does not stand in it. */
 static UNUSED char *text_replaced(Arena *a, const char *text, const char *from, const char *to) {
   const char *at = strstr(text, from);

@@ -133,4 +133,35 @@ __attribute__((unused)) static bool same_i64(const AlgArray *x, int64_t n, const
 #define DIMS(...) ((const RelDim[]){__VA_ARGS__})
 #define OPERANDS(...) ((const AlgOperand[]){__VA_ARGS__})
 
+/* A repeat of so many turns, with a state that begins as `in` is: returns the state. */
+__attribute__((unused)) static AlgNode *repeat_new(World *w, AlgNode *in, AlgNode *bound, int64_t turns) {
+  AlgNode *r = NEW(w->arena, AlgNode), *s = NEW(w->arena, AlgNode);
+  AlgRegion *g = NEW(w->arena, AlgRegion), *top = w->p->top;
+  *r = (AlgNode){.kind = ALG_REPEAT, .id = w->p->n_nodes++, .region = top, .body = g};
+  vec_push(w->arena, top->nodes, r);
+  *g = (AlgRegion){.parent = top, .repeat = r, .turn = name(w, "t"), .bound = bound, .turns = turns};
+  *s = (AlgNode){.kind = ALG_STATE,
+      .id = w->p->n_nodes++,
+      .region = g,
+      .name = name(w, "x"),
+      .type = in->type,
+      .at = in->at,
+      .repeat = r};
+  vec_push(w->arena, g->nodes, s);
+  return s;
+}
+
+/* What a repeat leaves. */
+__attribute__((unused)) static AlgNode *repeat_result(World *w, AlgKind kind, AlgNode *repeat, const AlgNode *like) {
+  AlgNode *z = NEW(w->arena, AlgNode);
+  *z = (AlgNode){.kind = kind,
+      .id = w->p->n_nodes++,
+      .region = w->p->top,
+      .repeat = repeat,
+      .type = like->type,
+      .at = like->at};
+  vec_push(w->arena, w->p->top->nodes, z);
+  return z;
+}
+
 #endif

@@ -603,19 +603,8 @@ static void test_repeat(int64_t bound, int64_t last) {
   }
   RelDim c = cut(&w, 4, 0, 2);
   AlgNode *in = input(&w, "X", 1, I64S(2), 1, &c, "0"), *turns = input(&w, "N", 0, NULL, 0, NULL, "*");
-  AlgNode *r = NEW(w.arena, AlgNode), *s = NEW(w.arena, AlgNode);
-  AlgRegion *g = NEW(w.arena, AlgRegion), *top = w.p->top;
-  *r = (AlgNode){.kind = ALG_REPEAT, .id = w.p->n_nodes++, .region = top, .body = g};
-  vec_push(w.arena, top->nodes, r);
-  *g = (AlgRegion){.parent = top, .repeat = r, .turn = name(&w, "t"), .bound = turns, .turns = 5};
-  *s = (AlgNode){.kind = ALG_STATE,
-      .id = w.p->n_nodes++,
-      .region = g,
-      .name = name(&w, "x"),
-      .type = in->type,
-      .at = in->at,
-      .repeat = r};
-  vec_push(w.arena, g->nodes, s);
+  AlgNode *s = repeat_new(&w, in, turns, 5);
+  AlgRegion *g = s->region;
   const Expr *t = expr_turn(w.x, 0), *read = get(&w, DT_I64, 0, 1, I64S(0));
   AlgNode *next = join(&w, g, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, read, t)),
       OPERANDS({s, ON(0), false}), &c, 1, I64S(2), NULL);
@@ -624,16 +613,7 @@ static void test_repeat(int64_t bound, int64_t last) {
   vec_push(w.arena, g->states, ((AlgState){s, in, next}));
   vec_push(w.arena, g->stacks, ((AlgStack){name(&w, "xs"), next, 1}));
   AlgNode *result[3];
-  for (int k = 0; k < 3; k++) {
-    result[k] = NEW(w.arena, AlgNode);
-    *result[k] = (AlgNode){.kind = (AlgKind)(ALG_FINAL + k),
-        .id = w.p->n_nodes++,
-        .region = top,
-        .repeat = r,
-        .type = in->type,
-        .at = in->at};
-    vec_push(w.arena, top->nodes, result[k]);
-  }
+  for (int k = 0; k < 3; k++) result[k] = repeat_result(&w, (AlgKind)(ALG_FINAL + k), s->repeat, in);
   result[1]->type = relation(&w, DT_I64, 1, I64S(2), 2, DIMS(c, whole(&w, 5)));
   result[2]->type = relation(&w, DT_I64, 0, NULL, 0, NULL);
   result[2]->at = at("*");

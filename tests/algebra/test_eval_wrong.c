@@ -332,26 +332,13 @@ static void repeat_fails(int64_t turns, bool grows, const char *text, const char
   int64_t bound = 3;
   RelDim c = cut(&w, 4, 0, 2), other = cut(&w, 5, 0, 2);
   AlgNode *in = input(&w, "X", 1, I64S(2), 1, &c, ""), *n = input(&w, "N", 0, NULL, 0, NULL, "");
-  AlgNode *r = NEW(w.arena, AlgNode), *s = NEW(w.arena, AlgNode), *z = NEW(w.arena, AlgNode);
-  AlgRegion *g = NEW(w.arena, AlgRegion), *top = w.p->top;
-  *r = (AlgNode){.kind = ALG_REPEAT, .id = w.p->n_nodes++, .region = top, .body = g};
-  vec_push(w.arena, top->nodes, r);
-  *g = (AlgRegion){.parent = top, .repeat = r, .turn = name(&w, "t"), .bound = n, .turns = turns};
-  *s = (AlgNode){.kind = ALG_STATE,
-      .id = w.p->n_nodes++,
-      .region = g,
-      .name = name(&w, "x"),
-      .type = in->type,
-      .at = in->at,
-      .repeat = r};
-  vec_push(w.arena, g->nodes, s);
+  AlgNode *s = repeat_new(&w, in, n, turns);
+  AlgRegion *g = s->region;
   AlgNode *next =
       join(&w, g, sum_of(&w, 1, 0, 0, RED_NONE, DT_I64, num(&w, 1)), NULL, grows ? &other : &c, 1, I64S(2), NULL);
   vec_push(w.arena, g->states, ((AlgState){s, in, next}));
   vec_push(w.arena, g->stacks, ((AlgStack){name(&w, "xs"), next, 0}));
-  *z = (AlgNode){.kind = ALG_FINAL, .id = w.p->n_nodes++, .region = top, .repeat = r, .type = in->type, .at = in->at};
-  vec_push(w.arena, top->nodes, z);
-  output(&w, "Z", z, 1, I64S(4));
+  output(&w, "Z", repeat_result(&w, ALG_FINAL, s->repeat, in), 1, I64S(4));
   give(&w, "X", DT_I64, 1, I64S(4), zeros), give(&w, "N", DT_I64, 0, NULL, &bound);
   fails(&w, text, what);
 }

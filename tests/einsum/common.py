@@ -4,6 +4,7 @@ Operand t, counted from 0, holds ((7k + 3t) mod 11) - 5 at its row-major element
 sum of its elements and mix, the sum of (m mod 97 + 1) * out[m] over its row-major elements: integers that any
 order of summation must give exactly.
 """
+import argparse
 import ast
 import collections
 import concurrent.futures
@@ -171,3 +172,29 @@ def scratch(keep):
         def __exit__(self, *_):
             return False
     return Kept()
+
+
+def arguments(doc, only):
+    """A parser of what every script here is told; doc: the script's own text."""
+    a = argparse.ArgumentParser(description=doc.partition("\n")[0])
+    a.add_argument("--ein", default="build/ein")
+    a.add_argument("--only", metavar=only, help="this row alone")
+    a.add_argument("--keep", metavar="DIR", help="leave programs and files in DIR")
+    a.add_argument("--jobs", type=int, default=2)
+    a.add_argument("file", nargs="+")
+    return a
+
+
+def files_run(o, work_of, note=lambda what: ""):
+    """Runs work_of(ein, rows) for each file, prints what came of it, each with its note, and returns the exit code."""
+    good = True
+    with scratch(o.keep) as folder:
+        ein = Ein(o.ein, folder, o.keep)
+        for path in o.file:
+            work = work_of(ein, rows_read(path))
+            failed, done = run_all(ein, o.jobs, work)
+            print("%s: %d rows, %d right, %d wrong" % (os.path.basename(path), len(work), len(work) - failed, failed))
+            for what in sorted(done):
+                print("  %5d %s%s" % (done[what], what, note(what)))
+            good = good and not failed and bool(work)
+    return 0 if good else 1

@@ -10,7 +10,6 @@ run --expect --roundtrip`, which also runs the AST evaluator. `ein einsum` runs 
 Rows with expect = error must be refused for the reason that ERRORS gives for their class. Columns: see the files'
 heads.
 """
-import argparse
 import collections
 import functools
 import math
@@ -18,8 +17,8 @@ import os
 import re
 import sys
 
-from common import (Ein, Wrong, brackets, checksums, compare, fill, npy_write, program_write, rows_read, run_all,
-                    scratch, shapes_of)
+from common import (Wrong, arguments, brackets, checksums, compare, files_run, fill, npy_write, program_write,
+                    shapes_of)
 
 SMALL = 5000      # multiplications up to which a row runs in every way there is
 DTYPES = {"f2": "f16", "f4": "f32", "f8": "f64", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64"}
@@ -328,33 +327,22 @@ def sampled(rows, n):
 
 
 def main():
-    a = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    a.add_argument("--ein", default="build/ein")
+    a = arguments(__doc__, "ID")
     a.add_argument("--sample", type=int, metavar="N", help="N rows a file")
-    a.add_argument("--only", metavar="ID", help="this row alone")
-    a.add_argument("--keep", metavar="DIR", help="leave programs and files in DIR")
-    a.add_argument("--jobs", type=int, default=2)
-    a.add_argument("file", nargs="+")
     o = a.parse_args()
-    good = True
-    with scratch(o.keep) as folder:
-        ein = Ein(o.ein, folder, o.keep)
-        for path in o.file:
-            rows = rows_read(path)
-            rows = [r for r in rows if r.get("expect")] or list(kernels_as_rows(rows))
-            if o.sample:
-                rows = sampled(rows, o.sample)
-            if o.only:
-                rows = [r for r in rows if r["id"] == o.only]
-            work = [(r["id"], functools.partial(wrong_row if r["expect"] == "error" else good_row, ein, r))
-                    for r in rows]
-            failed, done = run_all(ein, o.jobs, work)
-            print("%s: %d rows, %d right, %d wrong" % (os.path.basename(path), len(rows), len(rows) - failed, failed))
-            for what in sorted(done):
-                why = ERRORS[what[17:]].program if what.startswith("not expressible") else ""
-                print("  %5d %s%s" % (done[what], what, why and " (%s)" % why))
-            good = good and not failed and bool(rows)
-    return 0 if good else 1
+
+    def work_of(ein, rows):
+        rows = [r for r in rows if r.get("expect")] or list(kernels_as_rows(rows))
+        if o.sample:
+            rows = sampled(rows, o.sample)
+        return [(r["id"], functools.partial(wrong_row if r["expect"] == "error" else good_row, ein, r))
+                for r in rows if o.only in (None, r["id"])]
+
+    def note(what):
+        why = ERRORS[what[17:]].program if what.startswith("not expressible") else ""
+        return why and " (%s)" % why
+
+    return files_run(o, work_of, note)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ sums; this script also computes the answers, by the definition. The rows of Tens
 computations, some beyond einsum; COMPUTATIONS has a program for each. Inputs hold the integer fill, so answers without
 division or real functions must be exact, and others within 1e-12. An unknown row is a failure.
 """
-import argparse
 import functools
 import itertools
 import math
@@ -17,7 +16,7 @@ import re
 import sys
 import types
 
-from common import Ein, Wrong, brackets, fill, npy_read, program_write, rows_read, run_all, scratch
+from common import Wrong, arguments, brackets, files_run, fill, npy_read, program_write
 
 SIZE = {"i": 3, "j": 4, "k": 2}
 
@@ -390,28 +389,15 @@ def computation_row(ein, row, folder, done):
     done["right"] += 1
 
 
+def work_of(ein, rows, only):
+    key, do = ("statement", taco_row) if "statement" in rows[0] else ("name", computation_row)
+    return [("%d_%s" % (k, re.sub(r"\W", "_", r[key])), functools.partial(do, ein, r))
+            for k, r in enumerate(rows, 1) if only in (None, r[key])]
+
+
 def main():
-    a = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    a.add_argument("--ein", default="build/ein")
-    a.add_argument("--only", metavar="NAME", help="this row alone")
-    a.add_argument("--keep", metavar="DIR", help="leave programs and files in DIR")
-    a.add_argument("--jobs", type=int, default=2)
-    a.add_argument("file", nargs="+")
-    o = a.parse_args()
-    good = True
-    with scratch(o.keep) as folder:
-        ein = Ein(o.ein, folder, o.keep)
-        for path in o.file:
-            rows = rows_read(path)
-            key, do = ("statement", taco_row) if "statement" in rows[0] else ("name", computation_row)
-            work = [("%d_%s" % (k, re.sub(r"\W", "_", r[key])), functools.partial(do, ein, r))
-                    for k, r in enumerate(rows, 1) if o.only in (None, r[key])]
-            failed, done = run_all(ein, o.jobs, work)
-            print("%s: %d rows, %d right, %d wrong" % (os.path.basename(path), len(work), len(work) - failed, failed))
-            for what in sorted(done):
-                print("  %5d %s" % (done[what], what))
-            good = good and not failed and bool(work)
-    return 0 if good else 1
+    o = arguments(__doc__, "NAME").parse_args()
+    return files_run(o, functools.partial(work_of, only=o.only))
 
 
 if __name__ == "__main__":

@@ -164,30 +164,23 @@ static void test_several(void) {
 }
 
 static void test_monoids(void) {
+  static const char text[] =
+      "dim N\n"
+      "monoid far:f32 = select((abs(#0) < abs(#1)), #1, #0) identity 0.0:f32\n"
+      "monoid sq:i32 = ((#0 + #1) + (#0 * #1)) identity 0:i32\n"
+      "monoid big:i64 = max(#0, #1) identity (0 - $N)\n"
+      "input %0 X[5] : f32\n"
+      "vertex %1 F[] : f32 = far:f32[i:5] %0[i]\n"
+      "vertex %2 G[] : f32 = far:f32[i:5 where (i < 0)] %0[i]\n"
+      "vertex %3 S[] : i32 = sq:i32[i:5] i32(i)\n"
+      "vertex %4 B[] : i64 = big:i64[i:5] (-10 - i)\n"
+      "output F = %1\noutput G = %2\noutput S = %3\noutput B = %4\n";
   Trial t = trial();
   give(&t, "X", DT_F32, SHAPE(5), VALUES(1, 2, 3, 4, -7));
-  try(&t, "dim N\n"
-          "monoid far:f32 = select((abs(#0) < abs(#1)), #1, #0) identity 0.0:f32\n"
-          "monoid sq:i32 = ((#0 + #1) + (#0 * #1)) identity 0:i32\n"
-          "monoid big:i64 = max(#0, #1) identity (0 - $N)\n"
-          "input %0 X[5] : f32\n"
-          "vertex %1 F[] : f32 = far:f32[i:5] %0[i]\n"
-          "vertex %2 G[] : f32 = far:f32[i:5 where (i < 0)] %0[i]\n"
-          "vertex %3 S[] : i32 = sq:i32[i:5] i32(i)\n"
-          "vertex %4 B[] : i64 = big:i64[i:5] (-10 - i)\n"
-          "output F = %1\noutput G = %2\noutput S = %3\noutput B = %4\n");
+  try(&t, text);
   fails(&t, EVAL_MISSING, "N", "a monoid over a dim");
   size(&t, "N", 4);
-  try(&t, "dim N\n"
-          "monoid far:f32 = select((abs(#0) < abs(#1)), #1, #0) identity 0.0:f32\n"
-          "monoid sq:i32 = ((#0 + #1) + (#0 * #1)) identity 0:i32\n"
-          "monoid big:i64 = max(#0, #1) identity (0 - $N)\n"
-          "input %0 X[5] : f32\n"
-          "vertex %1 F[] : f32 = far:f32[i:5] %0[i]\n"
-          "vertex %2 G[] : f32 = far:f32[i:5 where (i < 0)] %0[i]\n"
-          "vertex %3 S[] : i32 = sq:i32[i:5] i32(i)\n"
-          "vertex %4 B[] : i64 = big:i64[i:5] (-10 - i)\n"
-          "output F = %1\noutput G = %2\noutput S = %3\noutput B = %4\n");
+  try(&t, text);
   gives(&t, 0, VALUES(-7), "a monoid");
   gives(&t, 1, VALUES(0), "over nothing");
   gives(&t, 2, VALUES(119), "over integers");

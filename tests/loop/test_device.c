@@ -311,15 +311,8 @@ static const TextBreak product_breaks[] = {
 };
 
 static void product_tests(Arena *a) {
-  LoopProgram *p = text_well(a, product);
-  Buf text = buf_new(a);
-  if (OK(p, "a text with a product reads")) {
-    loop_print(&text, p);
-    OK_STR(text.s, product, "it prints as it was written");
-    OK(text_sound(a, p), "it is sound");
-    OK(text_back(p), "its text gives it back");
-    OK(loop_has_products(p), "it has products");
-  }
+  LoopProgram *p = text_holds(a, product, "a text with a product");
+  OK(p && loop_has_products(p), "it has products");
   text_breaks(product, COUNT(product_breaks), product_breaks);
 }
 
@@ -384,14 +377,7 @@ static const TextBreak group_breaks[] = {
 };
 
 static void group_tests(Arena *a) {
-  LoopProgram *p = text_well(a, group);
-  Buf text = buf_new(a);
-  if (OK(p, "a text with groups reads")) {
-    loop_print(&text, p);
-    OK_STR(text.s, group, "it prints as it was written");
-    OK(text_sound(a, p), "it is sound");
-    OK(text_back(p), "its text gives it back");
-  }
+  text_holds(a, group, "a text with groups");
   text_breaks(group, COUNT(group_breaks), group_breaks);
 }
 
@@ -688,47 +674,21 @@ static const TextRefused copy_refused[] = {
 };
 
 static void copy_tests(Arena *a) {
-  LoopProgram *p = text_well(a, copies);
-  Buf text = buf_new(a);
-  if (OK(p, "a text with copies in the background reads")) {
-    loop_print(&text, p);
-    OK_STR(text.s, copies, "and prints as it was");
-    OK(text_sound(a, p), "and is sound");
-    OK(text_back(p), "and its text gives it back");
-  }
+  text_holds(a, copies, "a text with copies in the background");
   text_breaks(copies, COUNT(copy_breaks), copy_breaks);
   text_refusals(copies, COUNT(copy_refused), copy_refused);
 }
 
 static void matrix_tests(Arena *a) {
-  LoopProgram *p = text_well(a, matrix);
-  Buf text = buf_new(a);
-  if (OK(p, "a text with a matrix reads")) {
-    loop_print(&text, p);
-    OK_STR(text.s, matrix, "it prints as it was written");
-    OK(text_sound(a, p), "it is sound");
-    OK(text_back(p), "its text gives it back");
-  }
+  text_holds(a, matrix, "a text with a matrix");
   text_breaks(matrix, COUNT(matrix_breaks), matrix_breaks);
-  p = text_well(a, held);
-  if (OK(p, "a text whose threads hold a side of a matrix, and take values across a warp, reads")) {
-    text = buf_new(a);
-    loop_print(&text, p);
-    OK_STR(text.s, held, "and prints as it was");
-  }
+  text_holds(a, held, "a text whose threads hold a side of a matrix, and take values across a warp,");
   text_breaks(held, COUNT(held_breaks), held_breaks);
 }
 
 int main(void) {
   Arena *a = arena_new();
-  LoopProgram *p = text_well(a, full);
-  Buf text = buf_new(a);
-  if (OK(p, "a text for a device reads")) {
-    loop_print(&text, p);
-    OK_STR(text.s, full, "it prints as it was written");
-    OK(text_sound(a, p), "it is sound");
-    OK(text_back(p), "its text gives it back");
-  }
+  text_holds(a, full, "a text for a device");
   text_breaks(full, COUNT(breaks), breaks);
   text_refusals(full, COUNT(refused), refused);
   product_tests(a);

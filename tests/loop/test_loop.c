@@ -101,13 +101,7 @@ static const char full[] =
 
 static void check_full(void) {
   Arena *a = arena_new();
-  LoopProgram *p = text_well(a, full);
-  Buf text = buf_new(a);
-  if (!OK(p, "a text with everything in it reads")) return;
-  loop_print(&text, p);
-  OK_STR(text.s, full, "it prints as it was written");
-  OK(text_sound(a, p), "it is sound");
-  OK(text_back(p), "its text gives it back");
+  text_holds(a, full, "a text with everything in it");
   arena_free(a);
 }
 

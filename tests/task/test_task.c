@@ -66,13 +66,8 @@ static const char full[] =
 
 static void check_full(void) {
   Arena *a = arena_new();
-  TaskGraph *t = text_well(a, full);
-  Buf text = buf_new(a);
-  if (!OK(t, "a text with everything in it reads")) return;
-  task_print(&text, t);
-  OK_STR(text.s, full, "it prints as it was written");
-  OK(text_sound(a, t), "it is sound");
-  OK(text_back(t), "its text gives it back");
+  TaskGraph *t = text_holds(a, full, "a text with everything in it");
+  if (!t) return;
   OK_INT(t->n_steps, 13, "it has 13 steps");
   const Task *r = t->tasks.at[5];
   OK(r->kind == TASK_REPEAT && r->end == 9 && r->stop == 8 && r->turns == 9, "the repeat has its scalars");

@@ -185,6 +185,20 @@ shows "panels of"
 shows "0, 0] = line[0] for 247 over 2"
 want 0 "$EIN" verify streamed.ein --flags="-O1 -march=native"
 
+# Where rows of such a result begin inside half lines, lanes are whole lines over the last labels of both sides; where they begin at
+# half lines, they are not.
+cat >joint.ein <<'END'
+input X[e:9, x:10, k:16, a:20] : f32 = (3 * e + 5 * x + 2 * k + a) % 11 - 5
+input W[g:29, k:16, y:14, b:12] : f32 = (2 * g + 3 * k + y + 5 * b) % 7 - 3
+output Y[e,g,y,x,b,a] = sum[k] X[e,x,k,a] * W[g,k,y,b]
+END
+want 0 "$EIN" build joint.ein --stop=loop
+shows "by lines of b and a, streamed by tiles"
+want 0 "$EIN" verify joint.ein --flags="-O1 -march=native"
+sed 's/a:20/a:24/' joint.ein >half.ein
+want 0 "$EIN" build half.ein --stop=loop
+grep -q "by lines of" out && wrong "rows that begin at half lines are streamed by lines of both sides"
+
 # A NaN anywhere in a panel is noticed while it is filled: by lane where whole tiles of lanes are, or by element.
 cat >nan.ein <<'END'
 dim P, Q

@@ -291,7 +291,7 @@ static void aim_crossed(Case *c) {
 
 /* A result whose last two axes are whole lines together, of one side or of both: it goes past the cache (kernels.c). */
 static void aim_lines(Case *c) {
-  static const int64_t inner[] = {16, 20, 20, 24, 32, 40, 64}, next[] = {4, 8, 12, 16}, rows[] = {16, 17, 20, 24, 30},
+  static const int64_t inner[] = {16, 20, 14, 28, 24, 32, 40, 64}, next[] = {4, 8, 12, 16}, rows[] = {16, 17, 20, 24, 30},
                        deep[] = {16, 17, 20, 33};
   static const DType types[] = {DT_F32, DT_F32, DT_F32, DT_F64, DT_I32, DT_I64};
   Contraction t = {.c = c, .plain = chance(&c->rng, 80), .n_rows = 1, .n_lanes = 1, .n_red = 1};
@@ -304,7 +304,8 @@ static void aim_lines(Case *c) {
   if (joint || chance(&c->rng, 50)) t.rows[t.n_rows++] = b;
   else t.lanes[t.n_lanes++] = b;
   c->opens = was && chance(&c->rng, 30);
-  if (chance(&c->rng, 60)) t.rows[t.n_rows++] = lab_new(c, size_new(c, 1 + below(&c->rng, joint ? 3 : 12)));
+  if (joint || chance(&c->rng, 60))
+    t.rows[t.n_rows++] = lab_new(c, size_new(c, joint ? 2 + below(&c->rng, 2) : 1 + below(&c->rng, 12)));
   if (chance(&c->rng, joint ? 20 : 60))
     t.lanes[t.n_lanes++] = lab_new(c, size_new(c, 1 + below(&c->rng, joint ? 3 : 20)));
   if (chance(&c->rng, 20)) t.common[t.n_common++] = lab_new(c, size_new(c, 1 + below(&c->rng, 3)));

@@ -570,23 +570,17 @@ static void blocks_open(Chain *c) {
   Sched *s = c->s;
   const TaskStage *st = c->along;
   Walk *w = NEW(s->arena, Walk);
-  const Expr *all = ex_int(s, 1), *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, c->shape.rows);
+  const Expr *all = ex_int(s, 1), *rows = ex_int(s, c->shape.rows);
   for (uint32_t k = 0; k < c->n_outer; k++) {
     const Expr *n = k == c->row ? ex_div_up(s, st->bound[k], rows) : st->bound[k];
     walk_add(s, w, k == c->row ? NULL : st->label[k], n);
     all = ex_mul(s, all, n);
   }
-  uint32_t block = var_new(s, NULL, "block");
-  c->thread.x = var_new(s, NULL, "x"), c->thread.y = var_new(s, NULL, "y");
-  LoopStmt *grid = for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID);
-  grid->beside = c->shape.beside;
-  into(s, &grid->body);
+  TileGrid grid = grid_open(s, all, c->shape.beside);
+  c->thread.x = grid.x, c->thread.y = grid.y;
   arrays_new(c);
-  into(s, &for_add(s, c->thread.x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
-  LoopStmt *y = for_add(s, c->thread.y, ex_int(s, 0), side, 1, BIND_BLOCK);
-  y->axis = 1;
-  into(s, &y->body);
-  walk_count(s, w, c->n_outer, var_read(s, block));
+  grid_threads(s, &grid);
+  walk_count(s, w, c->n_outer, var_read(s, grid.block));
   c->now.outer = NEW_ARRAY(s->arena, const Expr *, c->n_outer + 1);
   for (uint32_t k = 0; k < c->n_outer; k++) c->now.outer[k] = w->index[k];
   c->now.row0 = named(s, NULL, "row", ex_mul(s, w->index[c->row], rows));

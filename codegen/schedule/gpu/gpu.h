@@ -194,6 +194,9 @@ bool tiles_take(Tiles *t);
 int64_t tiles_bytes(const Tiles *t);
 bool tiles_are_shared(const Tiles *t, uint32_t slot);
 int64_t tiles_part(const Tiles *t, uint32_t slot); /* elements of its shared array for one part of the sum */
+typedef struct TileGrid { uint32_t block, x, y; } TileGrid; /* variables of a launch: a block, and a thread in it */
+TileGrid grid_open(Sched *s, const Expr *blocks, int64_t beside); /* the loop over its blocks */
+void grid_threads(Sched *s, const TileGrid *g); /* those over a block's threads, behind what is shared */
 void tiles_shared(Tiles *t);   /* declares its arrays, between a grid and its blocks */
 void tiles_fill(Tiles *t);     /* fills the shared arrays for the part of the sum that begins at red0 */
 bool tiles_small(const Tiles *t, uint32_t slot); /* halves that are shared as halves */

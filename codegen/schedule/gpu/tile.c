@@ -205,14 +205,31 @@ static int64_t tile_choose(Tiles *t, const Launch *l) {
 
 /* ---- a launch ------------------------------------------------------------------------------------------ */
 
+TileGrid grid_open(Sched *s, const Expr *blocks, int64_t beside) {
+  TileGrid g = {.block = var_new(s, NULL, "block")};
+  g.x = var_new(s, NULL, "x");
+  g.y = var_new(s, NULL, "y");
+  LoopStmt *grid = for_add(s, g.block, ex_int(s, 0), blocks, 1, BIND_GRID);
+  grid->beside = beside;
+  into(s, &grid->body);
+  return g;
+}
+
+void grid_threads(Sched *s, const TileGrid *g) {
+  const Expr *side = ex_int(s, TILE_SIDE);
+  into(s, &for_add(s, g->x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
+  LoopStmt *y = for_add(s, g->y, ex_int(s, 0), side, 1, BIND_BLOCK);
+  y->axis = 1;
+  into(s, &y->body);
+}
+
 /* Opens a block for each tile at each point of the other labels, and for each part of the sum. Returns the part. */
 static const Expr *blocks_open(Tiles *t, int64_t parts) {
   Sched *s = t->s;
   const StagePlan *p = &t->plan;
   const TaskStage *st = t->st;
   Walk *w = NEW(s->arena, Walk);
-  const Expr *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, TILE_SIDE * t->shape.rows),
-             *lanes = ex_int(s, TILE_SIDE * t->shape.lanes);
+  const Expr *rows = ex_int(s, TILE_SIDE * t->shape.rows), *lanes = ex_int(s, TILE_SIDE * t->shape.lanes);
   if (parts > 1) walk_add(s, w, NULL, ex_int(s, parts));
   uint32_t first = w->n;
   for (uint32_t k = 0; k < p->n_order; k++)
@@ -220,17 +237,11 @@ static const Expr *blocks_open(Tiles *t, int64_t parts) {
       walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
   walk_add(s, w, NULL, ex_div_up(s, t->row.all, rows));
   walk_add(s, w, NULL, ex_div_up(s, t->lane.all, lanes));
-  uint32_t block = var_new(s, NULL, "block");
-  t->thread.x = var_new(s, NULL, "x"), t->thread.y = var_new(s, NULL, "y");
-  LoopStmt *grid = for_add(s, block, ex_int(s, 0), walk_points(s, w), 1, BIND_GRID);
-  grid->beside = t->shape.beside;
-  into(s, &grid->body);
+  TileGrid grid = grid_open(s, walk_points(s, w), t->shape.beside);
+  t->thread.x = grid.x, t->thread.y = grid.y;
   tiles_shared(t);
-  into(s, &for_add(s, t->thread.x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
-  LoopStmt *y = for_add(s, t->thread.y, ex_int(s, 0), side, 1, BIND_BLOCK);
-  y->axis = 1;
-  into(s, &y->body);
-  walk_count(s, w, w->n, var_read(s, block));
+  grid_threads(s, &grid);
+  walk_count(s, w, w->n, var_read(s, grid.block));
   for (uint32_t k = 0, at = first; k < p->n_order; k++)
     if (!is_of(&t->row, p->order[k]) && !is_of(&t->lane, p->order[k])) t->env->label[p->order[k]] = w->index[at++];
   tiles_warps(t);

@@ -100,9 +100,7 @@ static Str *label_names(const Keys *x, const AlgNode *n, uint32_t labels) {
         n->kind == ALG_JOIN && !n->n_fn && d < n->type.rank ? n->label[d] : strings_printf(x->g->strings, "d%u", d + 1);
   for (uint32_t k = 0; next < labels; k++)
     if (keys_label(n, 0, k) >= (int32_t)out) name[next++] = n->operand[0].node->type.key[k];
-  for (uint32_t l = n->type.n_key; l < labels; l++)
-    for (uint32_t j = 0; j < l; j++)
-      if (name[j] == name[l]) name[l] = strings_printf(x->g->strings, "%s'", name[l]->s), j = UINT32_MAX;
+  for (uint32_t l = n->type.n_key; l < labels; l++) name[l] = str_apart(x->g->strings, l, name, name[l]);
   return name;
 }
 

@@ -63,6 +63,8 @@ bool str_same(Str a, Str b);   /* of any tables; either may be NULL */
 static inline char char_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 /* The number of edits (insert, delete, replace, swap) between two names, at most `limit`. */
 uint32_t str_distance(const char *a, uint32_t n, const char *b, uint32_t m, uint32_t limit);
+/* s, with ' behind it as often as needed to be none of these. */
+Str str_apart(Strings *t, uint32_t n, const Str *taken, Str s);
 Str strings_printf(Strings *t, const char *fmt, ...) EIN_PRINTF(2, 3);
 
 /* ---- growable arrays -------------------------------------------------------------------------

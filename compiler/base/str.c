@@ -80,6 +80,12 @@ Str strings_printf(Strings *t, const char *fmt, ...) {
   return str_from(t, s);
 }
 
+Str str_apart(Strings *t, uint32_t n, const Str *taken, Str s) {
+  for (uint32_t k = 0; s && k < n; k++)
+    if (taken[k] == s) s = strings_printf(t, "%s'", s->s), k = UINT32_MAX;
+  return s;
+}
+
 uint32_t str_distance(const char *a, uint32_t n, const char *b, uint32_t m, uint32_t limit) {
   enum { LONG = 60 };
   uint32_t row[3][LONG + 1];

@@ -191,12 +191,6 @@ static void hits_keys(Hits *h, const RuleValue *g, AlgNode *table, int32_t *to) 
   h->x->operand[1] = (AlgOperand){table, to, was->wanted};
 }
 
-static Str label_fresh(RuleMatch *m, uint32_t n, const Str *label, Str name) {
-  for (uint32_t k = 0; k < n; k++)
-    if (label[k] == name) name = strings_printf(m->p->strings, "%.*s'", (int)name->len, name->s), k = (uint32_t)-1;
-  return name;
-}
-
 /* Adds a label over the block for each concatenated dimension; a point counts where the index equals the label's
  * place. */
 static void hits_labels(Hits *h, const AlgNode *whole, const AlgNode *table, const int32_t *to) {
@@ -214,7 +208,7 @@ static void hits_labels(Hits *h, const AlgNode *whole, const AlgNode *table, con
     if (!rel_is_whole(&whole->type.dim[d], &extent) || rel_is_whole(&table->type.dim[d], &extent)) continue;
     range[n].low = expr_normal(e, expr_relabel(e, table->type.dim[d].low, table->type.n_key, key));
     range[n].high = expr_normal(e, expr_relabel(e, table->type.dim[d].high, table->type.n_key, key));
-    label[n] = label_fresh(h->m, n, label,
+    label[n] = str_apart(h->m->p->strings, n, label,
         table->type.rank > 1 ? strings_printf(h->m->p->strings, "at%u", d) : str_from(h->m->p->strings, "at"));
     h->now[d] = expr_label(e, n++);
     hit = expr_and(e, hit, expr_op2(e, OP_EQ, h->index[d], h->now[d]));

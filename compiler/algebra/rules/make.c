@@ -31,13 +31,9 @@ static bool type_functions(RuleMatch *m, Relation *type, uint32_t n, const AlgFn
 }
 
 const Str *names_fresh(RuleMatch *m, const Relation *t, uint32_t n, const Str *key) {
-  Str *out = NEW_ARRAY(m->p->arena, Str, n + 1);
-  for (uint32_t k = 0; k < n; k++) {
-    out[k] = key[k];
-    for (uint32_t i = 0; i < t->n_key + k; i++)
-      if ((i < t->n_key ? t->key[i] : out[i - t->n_key]) == out[k])
-        out[k] = strings_printf(m->p->strings, "%.*s'", (int)out[k]->len, out[k]->s), i = (uint32_t)-1;
-  }
+  Str *taken = NEW_ARRAY(m->p->arena, Str, t->n_key + n + 1), *out = taken + t->n_key;
+  for (uint32_t k = 0; k < t->n_key; k++) taken[k] = t->key[k];
+  for (uint32_t k = 0; k < n; k++) out[k] = str_apart(m->p->strings, t->n_key + k, taken, key[k]);
   return out;
 }
 

@@ -262,12 +262,6 @@ static void reads_count(Copies *c, const EinRegion *r) {
   }
 }
 
-static Str label_fresh(Strings *t, uint32_t n, const Str *label, Str s) {
-  for (uint32_t k = 0; k < n; k++)
-    if (label[k] == s) s = strings_printf(t, "%s'", s->s), k = UINT32_MAX;
-  return s;
-}
-
 /* The reduction at the points at which n reads it. */
 static EinNode *reversed_made(Copies *c, EinRegion *r, const EinNode *n, const EinNode *of) {
   uint32_t out = n->rank, all = out + of->sum->n_red;
@@ -277,7 +271,7 @@ static EinNode *reversed_made(Copies *c, EinRegion *r, const EinNode *n, const E
   EinNode *input = rebuild_to(&c->b, c->window[of->input[0]->id] ? of->input[0]->input[0] : of->input[0]);
   for (uint32_t l = 0; l < all; l++) {
     bound[l] = l < out ? n->bound[l] : of->bound[l];
-    label[l] = l < out ? n->label[l] : label_fresh(c->b.g->strings, l, label, of->label[l]);
+    label[l] = l < out ? n->label[l] : str_apart(c->b.g->strings, l, label, of->label[l]);
     to[l] = l < out ? n->sum->body->arg[l] : expr_label(c->b.g->exprs, l);
   }
   sum_map(c->b.old->exprs, &s, leaf_listed, &(ListReader){c, of});

@@ -249,9 +249,3 @@ bool *nodes_shown(Arena *a, const EinGraph *g) {
   show_region(shown, g->top);
   return shown;
 }
-
-Str label_name_new(Strings *t, uint32_t n, const Str *label, Str name) {
-  for (uint32_t k = 0; name && k < n; k++)
-    if (label[k] == name) name = strings_printf(t, "%s'", name->s), k = UINT32_MAX;
-  return name;
-}

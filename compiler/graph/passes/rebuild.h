@@ -57,8 +57,6 @@ void rebuild_note(Rebuild *b, const char *what, Place place);
 bool *nodes_given(Arena *a, const EinGraph *g);
 bool *nodes_shown(Arena *a, const EinGraph *g);
 
-/* The name, with ' behind it as often as needed to be none of these labels. */
-Str label_name_new(Strings *t, uint32_t n, const Str *label, Str name);
 /* A set of labels, of which there are at most 64, as bits: those below n. */
 static inline uint64_t labels_below(uint32_t n) { return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX; }
 

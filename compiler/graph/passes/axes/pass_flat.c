@@ -245,7 +245,7 @@ static EinNode *vertex_make(Flat *c, EinRegion *r, const EinNode *n) {
       const Expr *at = expr_label(p, count);
       d.to[l] = i ? expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, d.to[l], own->bound[i]), at) : at;
       bound[count] = own ? own->bound[i] : n->bound[l];
-      name[count] = label_name_new(c->b.old->strings, count, name, own ? own->name[i] : n->label[l]);
+      name[count] = str_apart(c->b.old->strings, count, name, own ? own->name[i] : n->label[l]);
       count++;
     }
     if (l < s.n_out) out = count;

@@ -68,10 +68,9 @@ static const Expr *into_leaf(void *env, Exprs *p, const Expr *e) {
 
 static bool add_label(Contract *c, Product *x, const Expr *bound, Str name) {
   if (x->bound.len >= ORDER_LABELS) return false;
-  for (uint32_t i = 0; i < x->label.len; i++)
-    if (x->label.at[i] == name) name = strings_printf(c->b.old->strings, "%s'", name->s), i = UINT32_MAX;
+  Str own = str_apart(c->b.old->strings, x->label.len, x->label.at, name);
   vec_push(c->scratch, x->bound, bound);
-  vec_push(c->scratch, x->label, name);
+  vec_push(c->scratch, x->label, own);
   return true;
 }
 

@@ -116,12 +116,6 @@ static const Expr *body_of(Added *c, const EinNode *y, const Expr *term, uint32_
   return expr_map(x, expr_relabel(x, n->sum->body, n->rank + n->sum->n_red, to), leaf_shifted, &slots);
 }
 
-static Str fresh(Strings *t, uint32_t n, const Str *label, Str s) {
-  for (uint32_t k = 0; k < n; k++)
-    if (label[k] == s) s = strings_printf(t, "%s'", s->s), k = UINT32_MAX;
-  return s;
-}
-
 static EinNode *add_up(void *env, Rebuild *b, EinRegion *r, const EinNode *y) {
   Added *c = env;
   const Expr *term[TERMS_MOST];
@@ -142,7 +136,7 @@ static EinNode *add_up(void *env, Rebuild *b, EinRegion *r, const EinNode *y) {
   }
   for (uint32_t l = 0; l < labels; l++) {
     bound[l] = l < y->rank ? y->bound[l] : first->bound[first->rank + l - y->rank];
-    label[l] = l < y->rank ? y->label[l] : fresh(b->g->strings, l, label, first->label[first->rank + l - y->rank]);
+    label[l] = l < y->rank ? y->label[l] : str_apart(b->g->strings, l, label, first->label[first->rank + l - y->rank]);
   }
   rebuild_note(b, "sums added up under one", y->place);
   return rebuild_vertex(b, r, y, &s, bound, label, input);

@@ -109,7 +109,7 @@ static void inner_put(Nested *c, EinSum *s, const EinNode *of, const Expr **boun
   for (uint32_t k = 0; k < of->sum->n_red; k++) {
     to[read->n + k] = expr_label(x, n + k);
     bound[n + k] = of->bound[read->n + k];
-    label[n + k] = label_name_new(c->b.old->strings, n + k, label, of->label[read->n + k]);
+    label[n + k] = str_apart(c->b.old->strings, n + k, label, of->label[read->n + k]);
   }
   const Expr *body = expr_relabel(x, of->sum->body, read->n + of->sum->n_red, to);
   s->body = expr_map(x, s->body, leaf_inner, (void *)(uintptr_t)body);

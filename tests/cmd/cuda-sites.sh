@@ -15,24 +15,7 @@ given_back() {
   rm -f "$EIN_STANDIN_REPORT"
 }
 
-# Blocks sent whole and as strips, with elements of 1, 2, 4 and 8 bytes; parts that are combined, in slices too, with places, by a user's monoid.
-cat >moves.ein <<'END'
-dim N = 37, K = 600
-monoid widest(a, b) = if abs(a) > abs(b) or (abs(a) == abs(b) and a > b) then a else b identity 0
-input A[i:N,k:K] : i32 = i32((3 * i + 5 * k) % 11 - 5)
-input B[k:K,j:N] : i32 = i32((7 * k + 2 * j) % 13 - 6)
-input H[i:N,j:N] : f16 = f16((i + 2 * j) % 9)
-input F[i:N,j:N] : u8 = u8((i * j) % 200)
-output P[i,j] = sum[k] A[i,k] * B[k,j]
-output T[j,i] = P[i,j] - P[j,i]
-output G[j,i] = H[i,j]
-output E[j,i] = F[j,i] ^ F[i,j]
-output m[j] = max[i] P[i,j]
-output at[j] = argmax[i] P[i,j]
-output w[i] = widest[k](A[i,k] * i32(k % 7 - 3))
-output squares = sum[i,j] P[i,j] * P[i,j]
-output c[i:N] = sum[t where t <= i] m[t]
-END
+moves_program 600
 # Halos in each turn, with wrap-around; an end that all sites learn.
 cat >turns.ein <<'END'
 dim N = 40

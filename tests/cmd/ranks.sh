@@ -7,11 +7,6 @@ turn 0
 mpi_ready
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
-ranks() { # N WORD...
-  n=$1
-  shift
-  timeout 60 mpirun -n "$n" "$EIN" run --flags=-O0 "$@"
-}
 
 # ---- answers and bytes
 cat >mm.ein <<'END'
@@ -32,7 +27,7 @@ END
 for p in mm heat; do
   want 0 "$EIN" run $p.ein -o all=one/
   for n in 2 3 4 7; do
-    want 0 ranks $n $p.ein -v -o all=many-$n/
+    want 0 ein_ranks $n $p.ein -v -o all=many-$n/
     plan=$(sed -n 's/.*: the plan.s sites receive \([0-9]*\) bytes/\1/p' err)
     counted=$(sed -n "s/.*: $n sites received \([0-9]*\) bytes/\1/p" err)
     [ -n "$plan" ] && [ "$plan" = "$counted" ] || wrong "$p on $n ranks: planned $plan bytes, counted $counted"
@@ -57,33 +52,33 @@ says 'which program? ein run --np 4 x.ein'
 want 2 "$EIN" run --np 2 - <mm.ein
 says '--np: standard input reaches the first process only'
 "$EIN" build mm.ein -n 4 --stop=task >mm.task
-want 0 ranks 4 mm.task A=ones B=ones
+want 0 ein_ranks 4 mm.task A=ones B=ones
 shows 'S : f32 = 123000.0'
-want 2 ranks 3 mm.task A=ones B=ones
+want 2 ein_ranks 3 mm.task A=ones B=ones
 once 'mm.task is for 4 sites, and mpirun has started 3 processes'
 for form in ia tra; do
   want 0 "$EIN" plan mm.ein -n 4 --format=$form -o mm.$form
-  want 0 ranks 4 mm.$form A=ones B=ones
+  want 0 ein_ranks 4 mm.$form A=ones B=ones
   shows 'S : f32 = 123000.0'
 done
-want 2 ranks 3 mm.ia A=ones B=ones
+want 2 ein_ranks 3 mm.ia A=ones B=ones
 once 'mm.ia is for 4 sites, and mpirun has started 3 processes'
-want 2 ranks 4 mm.ia -n 4 A=ones B=ones
+want 2 ein_ranks 4 mm.ia -n 4 A=ones B=ones
 once '-n: mm.ia itself says on how many sites it runs'
 printf 'plan 1\nsites 4\nmesh 2\nvertex C axes i\n' >idle.plan
 want 0 "$EIN" run mm.ein --plan=idle.plan
-want 2 ranks 4 mm.ein --plan=idle.plan
+want 2 ein_ranks 4 mm.ein --plan=idle.plan
 once 'the plan leaves 2 of 4 sites idle, and no process may be: start 2 processes, with a plan that says sites 2'
 sed 's/^sites 4/sites 2/' idle.plan >busy.plan
-want 0 ranks 2 mm.ein --plan=busy.plan
+want 0 ein_ranks 2 mm.ein --plan=busy.plan
 
 # ---- more threads than processors, said once
 n=$(getconf _NPROCESSORS_ONLN)
-want 0 ranks 2 mm.ein --threads "$n"
+want 0 ein_ranks 2 mm.ein --threads "$n"
 [ "$n" = 1 ] || once "2 processes with $n threads each on $n processors: they will wait for each other"
-OMP_NUM_THREADS=$n want 0 ranks 2 mm.ein
+OMP_NUM_THREADS=$n want 0 ein_ranks 2 mm.ein
 [ "$n" = 1 ] || once "2 processes with $n threads each on $n processors: they will wait for each other"
-want 0 ranks 2 mm.ein --threads 1
+want 0 ein_ranks 2 mm.ein --threads 1
 [ "$n" = 1 ] || silent
 
 # ---- for 13 sites ein plan prefers 12 of them; but 13 processes are 13 sites
@@ -91,7 +86,7 @@ want 0 "$EIN" plan "$here/../run/input_default.ein" -n 13
 shows '1 site idle'
 want 0 "$EIN" build "$here/../run/input_default.ein" -n 13 --stop=task
 shows 'mesh 13'
-want 0 ranks 13 --expect "$here/../run/input_default.ein"
+want 0 ein_ranks 13 --expect "$here/../run/input_default.ein"
 
 # ---- what is really sent, by a shim between ein and MPI: the planned bytes; and no program is started once MPI is
 shim=$(dirname "$EIN")/tests/mpi/mpi_shim.so
@@ -102,7 +97,7 @@ for p in attention_masks causal_mask convolution cumulative_sum row_argmax_lanes
 done
 for n in 2 3 4 7; do
   # shellcheck disable=SC2086
-  want 0 ranks $n -v --expect $programs # compiled now
+  want 0 ein_ranks $n -v --expect $programs # compiled now
   planned=$(sed -n 's/.*: the plan.s sites receive \([0-9]*\) bytes/\1/p' err | awk '{n += $1} END {printf "%d", n}')
   [ "$(grep -c 'expectations* met' err)" = 10 ] || wrong "not all of 10 programs ran on $n ranks"
   # shellcheck disable=SC2086
@@ -125,20 +120,20 @@ input T[a:300] : f32 = 1.0*a
 input I[n:512] : i64
 output Y[n] = T[I[n]]
 END
-want 0 ranks 4 pick.ein I=zeros
-want 1 ranks 4 pick.ein I=iota -o Y=y.npy
+want 0 ein_ranks 4 pick.ein I=zeros
+want 1 ein_ranks 4 pick.ein I=iota -o Y=y.npy
 once 'index 1 of T, read for Y: ' # sites 2 and 3 have such places; which one is first, nobody knows
 grep -qE 'site (2: .*: 300|3: .*: 384) is out of range, its size is 300' err || wrong "$line: $(cat err)"
 [ -z "$(ls y.npy* .y.npy* 2>/dev/null)" ] || wrong "an output of a run that failed"
-want 2 ranks 4 pick.ein J=iota
+want 2 ein_ranks 4 pick.ein J=iota
 once 'has no input J'
-want 2 ranks 2 pick.ein I=iota -n 3
+want 2 ein_ranks 2 pick.ein I=iota -n 3
 once 'is for 3 sites, and mpirun has started 2 processes'
-want 2 ranks 2 pick.ein I=iota --target=c
+want 2 ein_ranks 2 pick.ein I=iota --target=c
 once -- '--target=c runs in one process, and mpirun has started 2'
-want 4 ranks 2 pick.ein I=zeros -o Y=nowhere/y.npy
+want 4 ein_ranks 2 pick.ein I=zeros -o Y=nowhere/y.npy
 once 'nowhere'
-want 4 ranks 2 gone.ein
+want 4 ein_ranks 2 gone.ein
 once 'cannot read gone.ein'
 # ---- another program, or other sizes, than the first process has
 printf 'dim N = 8\noutput Y[n:N] = n\n' >size.ein

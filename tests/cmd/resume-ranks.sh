@@ -6,11 +6,6 @@ turn 3
 mpi_ready
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
-ranks() { # N WORD...
-  n=$1
-  shift
-  timeout 60 mpirun -n "$n" "$EIN" run --flags=-O0 "$@"
-}
 names() { # FOLDER: what is in it, in one line
   (cd "$1" && echo $(ls -A))
 }
@@ -30,15 +25,15 @@ repeat t < 50 until high > 1e9 {
 output U, V, level, t
 END
 for n in 2 4; do
-  want 0 ranks $n heat.ein -o all=whole/ # by another plan the bits may be others
-  want 0 ranks $n heat.ein -o all=kept/ --checkpoint d-$n --every 15
+  want 0 ein_ranks $n heat.ein -o all=whole/ # by another plan the bits may be others
+  want 0 ein_ranks $n heat.ein -o all=kept/ --checkpoint d-$n --every 15
   for f in whole/*; do cmp -s "$f" "kept/${f#whole/}" || wrong "on $n ranks ${f#whole/} differs with checkpoints"; done
   [ "$(ls d-$n | wc -l)" = $((2 * n + 2)) ] || wrong "of $n ranks there is $(names d-$n)"
-  want 0 ranks $n heat.ein -o all=again/ --resume d-$n -v
+  want 0 ein_ranks $n heat.ein -o all=again/ --resume d-$n -v
   says "heat.ein: goes on behind turn 45, from d-$n/turn-000045.safetensors"
   for f in whole/*; do cmp -s "$f" "again/${f#whole/}" || wrong "on $n ranks ${f#whole/} differs after a resume"; done
   rm d-$n/turn-000045.safetensors # killed before the first one knew that all have written theirs
-  want 0 ranks $n heat.ein -o all=again/ --resume d-$n --checkpoint d-$n --every 20 -v
+  want 0 ein_ranks $n heat.ein -o all=again/ --resume d-$n --checkpoint d-$n --every 20 -v
   says "goes on behind turn 30"
   for f in whole/*; do cmp -s "$f" "again/${f#whole/}" || wrong "on $n ranks another ${f#whole/} from turn 30"; done
   rm -r whole kept again
@@ -48,19 +43,19 @@ turn-000040.rank-0-of-2.safetensors turn-000040.rank-1-of-2.safetensors turn-000
 turn-000045.rank-1-of-2.safetensors" ] || wrong "there is $(names d-2)"
 
 # A different number of processes, or another plan, does not resume it.
-want 1 ranks 3 heat.ein --resume d-4
+want 1 ein_ranks 3 heat.ein --resume d-4
 once "d-4/turn-000040.safetensors is of a run by 4 processes, and this is one by 3 processes, which have other blocks; with --deterministic, from the first turn on, any number can go on"
 want 1 "$EIN" run heat.ein --resume d-4
 says "d-4/turn-000040.safetensors is of a run by 4 processes, and this is one by one process, which have other blocks"
 want 0 "$EIN" run heat.ein --checkpoint one --every 20
-want 1 ranks 2 heat.ein --resume one
+want 1 ein_ranks 2 heat.ein --resume one
 once "one/turn-000040.safetensors is of a run by one process, and this is one by 2 processes, which have other blocks"
 "$EIN" plan heat.ein -n 4 -o best.plan
 sed 's/^home U .*/home U * */' best.plan >whole.plan
-want 1 ranks 4 heat.ein --resume d-4 --plan=whole.plan
+want 1 ein_ranks 4 heat.ein --resume d-4 --plan=whole.plan
 once "d-4/turn-000040.safetensors is of a run by another plan"
 rm d-4/turn-000040.rank-2-of-4.safetensors
-want 4 ranks 4 heat.ein --resume d-4
+want 4 ein_ranks 4 heat.ein --resume d-4
 once "turn-000040.rank-2-of-4.safetensors"
 # A byte of one process's blocks has changed.
 flipped() { # FILE: its last byte
@@ -69,7 +64,7 @@ flipped() { # FILE: its last byte
   printf "$(printf '\\%03o' $((was ^ 1)))" | dd of="$1" bs=1 seek=$at conv=notrunc 2>/dev/null
 }
 flipped d-2/turn-000040.rank-1-of-2.safetensors
-want 4 ranks 2 heat.ein --resume d-2
+want 4 ein_ranks 2 heat.ein --resume d-2
 once "d-2/turn-000040.rank-1-of-2.safetensors has changed since it was written"
 # But under --deterministic, any number of processes resumes any checkpoint, with the same bits as one uninterrupted process.
 cat >fixed.ein <<'END'
@@ -90,7 +85,7 @@ output x, P, norm, seen, sizes, t
 END
 want 0 "$EIN" run --flags=-O0 --target=c fixed.ein --deterministic -o all=never/
 for n in 2 3; do
-  want 0 ranks $n fixed.ein --deterministic -o all=whole/ --checkpoint f-$n --every 15
+  want 0 ein_ranks $n fixed.ein --deterministic -o all=whole/ --checkpoint f-$n --every 15
   for f in never/*; do cmp -s "$f" "whole/${f#never/}" || wrong "$n ranks have another ${f#never/}"; done
 done
 want 0 "$EIN" run --flags=-O0 --target=c fixed.ein --deterministic --checkpoint f-1 --every 15
@@ -98,7 +93,7 @@ for by in f-1 f-2 f-3; do
   for n in 1 2 3 4; do
     rm -rf again
     if [ $n = 1 ]; then want 0 "$EIN" run --flags=-O0 --target=c fixed.ein --deterministic -o all=again/ --resume $by -v
-    else want 0 ranks $n fixed.ein --deterministic -o all=again/ --resume $by -v; fi
+    else want 0 ein_ranks $n fixed.ein --deterministic -o all=again/ --resume $by -v; fi
     says "fixed.ein: goes on behind turn 30, from $by/turn-000030.safetensors"
     for f in never/*; do cmp -s "$f" "again/${f#never/}" || wrong "on $n ranks ${f#never/} differs after a resume from $by"; done
   done
@@ -124,12 +119,12 @@ output error
 END
 rm -r never
 want 0 "$EIN" run --flags=-O0 --target=c steps.ein --deterministic -o all=never/ --checkpoint s-1 --every 15
-want 0 ranks 2 steps.ein --deterministic --checkpoint s-2 --every 15
+want 0 ein_ranks 2 steps.ein --deterministic --checkpoint s-2 --every 15
 for by in s-1 s-2; do
   for n in 1 3; do
     rm -rf again
     if [ $n = 1 ]; then want 0 "$EIN" run --flags=-O0 --target=c steps.ein --deterministic -o all=again/ --resume $by
-    else want 0 ranks $n steps.ein --deterministic -o all=again/ --resume $by; fi
+    else want 0 ein_ranks $n steps.ein --deterministic -o all=again/ --resume $by; fi
     for f in never/*; do cmp -s "$f" "again/${f#never/}" || wrong "on $n ranks ${f#never/} differs after a resume from $by"; done
   done
 done
@@ -137,16 +132,16 @@ cp -r f-2 g-2
 flipped g-2/turn-000030.rank-0-of-2.safetensors
 for n in 1 3; do
   if [ $n = 1 ]; then want 4 "$EIN" run --flags=-O0 --target=c fixed.ein --deterministic --resume g-2
-  else want 4 ranks $n fixed.ein --deterministic --resume g-2; fi
+  else want 4 ein_ranks $n fixed.ein --deterministic --resume g-2; fi
   once "g-2/turn-000030.rank-0-of-2.safetensors has changed since it was written"
 done
-want 0 ranks 3 fixed.ein --deterministic --resume f-2 --checkpoint f-2 --every 3
+want 0 ein_ranks 3 fixed.ein --deterministic --resume f-2 --checkpoint f-2 --every 3
 [ "$(cd f-2 && echo *-of-2*)" = '*-of-2*' ] || wrong "there is $(names f-2)"
-want 1 ranks 3 fixed.ein --resume f-2
+want 1 ein_ranks 3 fixed.ein --resume f-2
 once "f-2/turn-000039.safetensors is of a run with --deterministic, and this is one without it: they have other bits"
-want 1 ranks 3 fixed.ein -D N=62 --deterministic --resume f-2
+want 1 ein_ranks 3 fixed.ein -D N=62 --deterministic --resume f-2
 once "f-2/turn-000039.safetensors"
-want 1 ranks 4 heat.ein --deterministic --resume d-4
+want 1 ein_ranks 4 heat.ein --deterministic --resume d-4
 once "is of a run without --deterministic, and this is one with it"
 
 want 2 "$EIN" run heat.ein -n 4 --target=c --resume d-4

@@ -21,7 +21,7 @@
 
 enum {
   LINE = 64, HALF = 32,      /* bytes of a cache line, and of a half */
-  TURNS_MOST = 8,            /* at most: each is separate code */
+  STARTS_MOST = 8,            /* at most: each is separate code */
   TILE_X = 4, TILE_Y = 6,    /* sums of a tile; with the vectors of x they fit the registers */
   TILE_LEAST = 3,
   USES = 384,                /* points of the rows' side that pay for a panel which holds lanes several times */
@@ -34,7 +34,7 @@ typedef struct Joint {
   Panel *t;
   Pack *u, *v;               /* packs of the rows' side and of the lanes' */
   uint32_t a, b, x, y;       /* labels: a and x of the lanes' side, b and y of the rows' */
-  int64_t wide, turns;       /* elements of a line; lines after which a line starts at a point of b again */
+  int64_t wide, starts;      /* elements of a line; how many different starts in a row of a lines have */
   int64_t nx, ny;            /* size of a tile */
   uint32_t n_v, n_u, *rest_v, *rest_u; /* the sides' other labels */
   uint32_t base, lanes, rows;
@@ -109,9 +109,9 @@ static bool ends_meet(Joint *j) {
   int64_t a = size_of(j, j->a), bytes = dtype_size(j->t->p->stage->sum->dtype), begins;
   j->wide = LINE / bytes;
   begins = common_divisor(a, j->wide);
-  j->turns = a / begins;
-  return a >= j->wide && begins * bytes < HALF && j->turns <= TURNS_MOST &&
-      a * size_of(j, j->b) % (j->turns * j->wide) == 0;
+  j->starts = a / begins;
+  return a >= j->wide && begins * bytes < HALF && j->starts <= STARTS_MOST &&
+      a * size_of(j, j->b) % (j->starts * j->wide) == 0;
 }
 
 static bool fits(const Joint *j) {
@@ -119,7 +119,7 @@ static bool fits(const Joint *j) {
   double deep = pack_product(p, p->n_red, p->red), line = deep * (double)(LINE * size_of(j, j->x));
   double rows = deep * (double)(size_of(j, j->y) * size_of(j, j->b) * dtype_size(p->stage->sum->acc));
   double uses = (double)(size_of(j, j->y) * size_of(j, j->b)) * pack_product(p, j->n_u, j->rest_u);
-  return fmax(line, rows) <= (double)NEAREST && line * (double)j->turns <= (double)NEAR && uses >= (double)USES;
+  return fmax(line, rows) <= (double)NEAREST && line * (double)j->starts <= (double)NEAR && uses >= (double)USES;
 }
 
 /* The largest tile, up to `most`, that divides the size; if there is none, as large as allowed. */
@@ -206,7 +206,7 @@ static void panel_fill(Joint *j, const Pack *k, uint32_t place) {
   into(s, was);
 }
 
-/* Fills [turns, reduced labels.., x, lanes] from what is read in place: [reduced labels.., x, a]. */
+/* Fills [starts, reduced labels.., x, lanes] from what is read in place: [reduced labels.., x, a]. */
 static void lanes_fill(Joint *j) {
   Sched *s = j->t->s;
   const StagePlan *p = j->t->p;
@@ -223,7 +223,7 @@ static void lanes_fill(Joint *j) {
   from[n - 1] = ex_add(s, a, l);
   store_add(s, j->base, n, from, first);
   into(s, inside);
-  at[0] = loop(j, "turn", j->turns, BIND_SEQ);
+  at[0] = loop(j, "start", j->starts, BIND_SEQ);
   at[n] = loop(j, "l", j->wide, BIND_VECTOR);
   from[n - 1] = ex_add(s, expr_op2(s->x, OP_MOD, ex_mul(s, at[0], ex_int(s, j->wide)), a), at[n]);
   store_add(s, j->lanes, n + 1, at, place_read(s, j->base, n, from));
@@ -235,7 +235,7 @@ static void lanes_new(Joint *j) {
   int64_t *size = NEW_ARRAY(j->t->s->arena, int64_t, p->n_red + 4);
   uint32_t n = 0;
   j->base = panel_new(j, j->v, "lie");
-  size[n++] = j->turns;
+  size[n++] = j->starts;
   for (uint32_t k = 0; k < p->n_red; k++) size[n++] = size_of(j, p->red[k]);
   size[n++] = size_of(j, j->x), size[n++] = j->wide;
   j->lanes = place_of(j, "lanes", n, size);
@@ -245,7 +245,7 @@ static void lanes_new(Joint *j) {
 
 typedef struct Tile {
   const Expr *x0, *y0, *b0;  /* the first points of the tile */
-  int64_t turn, cut;         /* the first `cut` lanes have the point b0, the others the next one */
+  int64_t start, cut;        /* the first `cut` lanes have the point b0, the others the next one */
   uint32_t acc[TILE_Y][TILE_X];
 } Tile;
 
@@ -270,7 +270,7 @@ static void row_step(Joint *j, const Tile *tile, int64_t k) {
   uint32_t n = t->p->n_red + 3;
   LoopBody *was = s->body;
   const Expr *l = loop(j, "l", j->wide, BIND_VECTOR);
-  at[0] = ex_int(s, tile->turn), at[n - 1] = l;
+  at[0] = ex_int(s, tile->start), at[n - 1] = l;
   for (uint32_t r = 0; r < t->p->n_red; r++) at[r + 1] = t->block.at[t->p->red[r]];
   for (int64_t i = 0; i < j->nx; i++) {
     at[n - 2] = ex_add(s, tile->x0, ex_int(s, i));
@@ -332,17 +332,17 @@ static const Expr *loop_tiles(Joint *j, const char *name, uint32_t label, int64_
 }
 
 /* Computes the lines that start at the same point of a. */
-static void tiles(Joint *j, int64_t turn) {
+static void tiles(Joint *j, int64_t start) {
   Sched *s = j->t->s;
-  int64_t a = size_of(j, j->a), lines = a * size_of(j, j->b) / j->wide, points = j->turns * j->wide / a;
-  Tile tile = {.turn = turn, .cut = a - turn * j->wide % a};
+  int64_t a = size_of(j, j->a), lines = a * size_of(j, j->b) / j->wide, points = j->starts * j->wide / a;
+  Tile tile = {.start = start, .cut = a - start * j->wide % a};
   LoopBody *was = s->body;
-  const Expr *group = loop(j, "lines", lines / j->turns, BIND_SEQ);
-  tile.b0 = ex_add(s, ex_mul(s, group, ex_int(s, points)), ex_int(s, turn * j->wide / a));
+  const Expr *group = loop(j, "lines", lines / j->starts, BIND_SEQ);
+  tile.b0 = ex_add(s, ex_mul(s, group, ex_int(s, points)), ex_int(s, start * j->wide / a));
   tile.y0 = loop_tiles(j, "y", j->y, j->ny);
   tile.x0 = loop_tiles(j, "x", j->x, j->nx);
   tile_reduce(j, &tile);
-  tile_stream(j, &tile, ex_add(s, ex_mul(s, group, ex_int(s, j->turns)), ex_int(s, turn)));
+  tile_stream(j, &tile, ex_add(s, ex_mul(s, group, ex_int(s, j->starts)), ex_int(s, start)));
   into(s, was);
 }
 
@@ -391,7 +391,7 @@ static void blocks(Joint *j, bool threads) {
   lanes_fill(j);
   for (uint32_t k = 0; k < j->n_u && !all; k++) pack_loop_whole(t, j->rest_u[k]);
   panel_fill(j, j->u, j->rows);
-  for (int64_t turn = 0; turn < j->turns; turn++) tiles(j, turn);
+  for (int64_t start = 0; start < j->starts; start++) tiles(j, start);
 }
 
 bool pack_joint(Panel *t, bool threads) {

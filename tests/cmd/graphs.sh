@@ -20,6 +20,20 @@ want 2 "$EIN" run sum.graph -D N=4
 says "input X is not given"
 for how in --text --json --dot --svg; do want 0 "$EIN" graph sum.graph $how; done
 
+# C functions, of scalars and of blocks.
+cat >called.ein <<'END'
+extern def root(x : f64) : f64 = "cbrt" cost 9
+input X[i:4, k:3], Y[k:3] : f64
+Z[i] = sum[k] X[i,k] * Y[k] extern "times" from "own.c" cost 2
+output R[i] = root(Z[i])
+END
+want 0 "$EIN" graph called.ein --json
+tr -d ' \n' <out >one
+for part in '"name":"times","symbol":"times","from":"own.c","arguments":["f64","f64"],"dtype":"f64","ranks":[2,1],"out":1,"red":1,"cost":2}' \
+  '"name":"root","symbol":"cbrt","from":null,"arguments":["f64"],"dtype":"f64","cost":9}'; do
+  grep -qF "$part" one || wrong "a C function is not told as JSON: $part"
+done
+
 # A file's name says its form, unless an option does.
 echo 'output Y[i:4] = i' >small.ein
 for form in json dot svg; do

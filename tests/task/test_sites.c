@@ -115,6 +115,24 @@ static void check_broken(void) {
   }
 }
 
+/* What the reader does not take. */
+static const Broken refused[] = {
+    {"mesh 2 3\n", "mesh 2 3\nmesh 2\n", "`mesh` stands once, behind `taskgraph 1`"},
+    {"dim at0\n", "room 4096\nroom 4096\ndim at0\n", "`room` stands once, behind `mesh`"},
+    {"move 2 exchange", "move 2 push", "expected what kind of move it is: exchange, all_gather or the like"},
+    {"at * 0 by sum:i64", "at * 0 by sum:i32", "expected a reducer of i64"},
+};
+
+static void check_refused(void) {
+  for (size_t i = 0; i < COUNT(refused); i++) {
+    Arena *a = arena_new();
+    Buf why = buf_new(a);
+    TaskGraph *t = read_it(a, replaced(a, full, refused[i].was, refused[i].is), &why);
+    if (!OK(!t && strstr(why.s, refused[i].why), "refused: %s", refused[i].why)) tap_text("said", why.s);
+    arena_free(a);
+  }
+}
+
 /* ---- numbers at a site ----------------------------------------------------------------------------------------- */
 
 static void check_numbers(void) {
@@ -332,6 +350,7 @@ int main(void) {
   check_text();
   check_seed();
   check_broken();
+  check_refused();
   check_numbers();
   check_wrap();
   check_kinds();

@@ -155,26 +155,31 @@ static void make(
   if (e) e->value = (void *)((uintptr_t)number + 1);
 }
 
+typedef struct TableEnd { uint32_t variable, n; const Placement *at; } TableEnd; /* where a tensor is, by choice */
+
+/* The entry of a table between two ends that `key` tells apart from others; NULL: an equal one is reused. */
+static MemoEntry *costs_entry(Finder *f, Buf *key, const TableEnd *x, const TableEnd *y) {
+  key_add(key, f->m, x->n, x->at);
+  key_add(key, f->m, y->n, y->at);
+  MemoEntry *e = memo_get(&f->costs, key->s, key->len);
+  return is_known(f, e, x->variable, y->variable) ? NULL : e;
+}
+
 /* Adds a table of the cost of moving a tensor from x's placements to y's, by value. */
-static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y,
-    const Placement *at_y, Carried c) {
+static void cost_add(Finder *f, const TableEnd *x, const TableEnd *y, Carried c) {
   Arena *a = arena_new();
   Buf key = buf_new(a);
-  bool parts = in_parts(f->m, n_x, at_x);
+  bool parts = in_parts(f->m, x->n, x->at);
   buf_add(&key, (const char *)&c.bytes, sizeof c.bytes);
   if (parts) room_add(&key, f->m, &c);
-  key_add(&key, f->m, n_x, at_x);
-  key_add(&key, f->m, n_y, at_y);
-  MemoEntry *e = memo_get(&f->costs, key.s, key.len);
-  if (is_known(f, e, x, y)) {
-    arena_free(a);
-    return;
+  MemoEntry *e = costs_entry(f, &key, x, y);
+  if (e) {
+    Distinct p = distinct(a, f, c.tensor->n, x->n, x->at), q = distinct(a, f, c.tensor->n, y->n, y->at);
+    const double *share = shares(f, &p, &q, parts, &c);
+    double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
+    for (size_t i = 0; i < (size_t)p.n * q.n; i++) cost[i] = c.bytes * share[i];
+    make(f, e, x->variable, &p, y->variable, &q, cost);
   }
-  Distinct p = distinct(a, f, c.tensor->n, n_x, at_x), q = distinct(a, f, c.tensor->n, n_y, at_y);
-  const double *share = shares(f, &p, &q, parts, &c);
-  double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
-  for (size_t i = 0; i < (size_t)p.n * q.n; i++) cost[i] = c.bytes * share[i];
-  make(f, e, x, &p, y, &q, cost);
   arena_free(a);
 }
 
@@ -191,30 +196,30 @@ static double pair_cost(Finder *f, const PairCost *c, bool parts, const Placemen
   return cost + c->times * bytes * brought_like(f, c->part / c->size, from, parts ? &between : NULL, to);
 }
 
-/* The same where costs are not bytes. */
-static void pair_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y,
-    const Placement *at_y, const PairCost *c) {
+/* From each of p to each of q, where costs are not bytes. */
+static double *pair_costs(Arena *a, Finder *f, const Distinct *p, const Distinct *q, const PairCost *c) {
+  double *cost = NEW_ARRAY(a, double, (size_t)p->n * q->n);
+  const PlaceCounts *from = f->counts ? counts_of(a, f->m, c->rank, p) : NULL,
+                    *to = f->counts ? counts_of(a, f->m, c->rank, q) : NULL;
+  for (uint32_t i = 0; f->counts && i < p->n; i++)
+    for (uint32_t j = 0; j < q->n; j++) cost[(size_t)i * q->n + j] = pair_elements_least(c, &from[i], &to[j]);
+  for (uint32_t i = 0; !f->counts && i < p->n; i++) {
+    bool parts = in_parts(f->m, 1, p->at[i]);
+    for (uint32_t j = 0; j < q->n; j++) cost[(size_t)i * q->n + j] = pair_cost(f, c, parts, p->at[i], q->at[j]);
+  }
+  return cost;
+}
+
+/* The same as cost_add where costs are not bytes. */
+static void pair_add(Finder *f, const TableEnd *x, const TableEnd *y, const PairCost *c) {
   Arena *a = arena_new();
   Buf key = buf_new(a);
   pair_key(c, &key);
-  key_add(&key, f->m, n_x, at_x);
-  key_add(&key, f->m, n_y, at_y);
-  MemoEntry *e = memo_get(&f->costs, key.s, key.len);
-  if (is_known(f, e, x, y)) {
-    arena_free(a);
-    return;
+  MemoEntry *e = costs_entry(f, &key, x, y);
+  if (e) {
+    Distinct p = distinct(a, f, c->rank, x->n, x->at), q = distinct(a, f, c->rank, y->n, y->at);
+    make(f, e, x->variable, &p, y->variable, &q, pair_costs(a, f, &p, &q, c));
   }
-  Distinct p = distinct(a, f, c->rank, n_x, at_x), q = distinct(a, f, c->rank, n_y, at_y);
-  double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
-  const PlaceCounts *from = f->counts ? counts_of(a, f->m, c->rank, &p) : NULL,
-                    *to = f->counts ? counts_of(a, f->m, c->rank, &q) : NULL;
-  for (uint32_t i = 0; f->counts && i < p.n; i++)
-    for (uint32_t j = 0; j < q.n; j++) cost[(size_t)i * q.n + j] = pair_elements_least(c, &from[i], &to[j]);
-  for (uint32_t i = 0; !f->counts && i < p.n; i++) {
-    bool parts = in_parts(f->m, 1, p.at[i]);
-    for (uint32_t j = 0; j < q.n; j++) cost[(size_t)i * q.n + j] = pair_cost(f, c, parts, p.at[i], q.at[j]);
-  }
-  make(f, e, x, &p, y, &q, cost);
   arena_free(a);
 }
 
@@ -228,16 +233,16 @@ void tables_vertex(Finder *f, uint32_t i) {
   const PlaceWays *w = &f->label[i];
   Placement *made = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t k = 0; k < w->n; k++) made[k] = made_at(v, f->m, w->at[k].on);
+  const TableEnd cut = {f->cut[i], w->n, made}, home = {f->stay[i], f->home[i].n, f->home[i].at};
   if (f->g->cost) {
     PairCost c = pair_made(f->g, f->m, links_of(f), i);
     double *alone = NEW_ARRAY(f->arena, double, w->n);
     for (uint32_t k = 0; k < w->n; k++) alone[k] = cut_cost(f->g, f->m, i, w->at[k].on);
     network_cost(f->n, f->cut[i], alone);
-    pair_add(f, f->cut[i], w->n, made, f->stay[i], f->home[i].n, f->home[i].at, &c);
+    pair_add(f, &cut, &home, &c);
     return;
   }
-  cost_add(f, f->cut[i], w->n, made, f->stay[i], f->home[i].n, f->home[i].at,
-           (Carried){v->times * t->bytes, t->part / dtype_size(t->node->dtype), t});
+  cost_add(f, &cut, &home, (Carried){v->times * t->bytes, t->part / dtype_size(t->node->dtype), t});
 }
 
 /* Prices its windows where the cost is not bytes alone. */
@@ -320,11 +325,11 @@ void tables_read(Finder *f, uint32_t i, uint32_t k) {
     reach_add(f, i, k, w);
     return;
   }
+  const TableEnd there = {f->stay[t], home->n, home->at}, here = {r->call ? f->cut[i] : f->stay[i], w->n, wanted};
   if (f->g->cost) {
     PairCost c = pair_read(f->g, f->m, links_of(f), i, k);
-    pair_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, &c);
+    pair_add(f, &there, &here, &c);
     return;
   }
-  cost_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted,
-      (Carried){bytes, 1, &f->g->tensors.at[t]});
+  cost_add(f, &there, &here, (Carried){bytes, 1, &f->g->tensors.at[t]});
 }

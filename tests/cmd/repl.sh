@@ -778,4 +778,33 @@ a = tw(3)
 :save apart/k.ein'
 shows 'apart/k.ein is saved, but is no program that runs: '
 shows '../sub/lib.ein lies outside of the project'
+
+# The C, the plan and the time of an expression; files of all kinds; commands that there are not.
+turns 0 'A[i:2,j:3] : f64 = 3*i + j
+:c 2 * A[i,j]
+:plan 2 * A[i,j]
+:bench sum[i,j] A[i,j]
+:write A a.npy
+:write A a.raw
+:write A a.safetensors'
+silent
+shows 'const ein_model program_model = {'
+shows 'it[i,j] = 2.0 * A[i,j]'
+grep -Eq '^median .*  least .*  most .*  of [0-9]+ runs$' out || wrong "a time is told otherwise: $(tail -n 1 out)"
+for form in npy safetensors; do
+  turns 0 "A = load(\"a.$form\")
+A[1,2]"
+  shows 'f64 = 5.0'
+done
+[ "$(wc -c <a.raw)" = 48 ] || wrong "six doubles take $(wc -c <a.raw) bytes"
+for typed in ':write A a.txt' ':frobnicate' ':' ':plt A'; do
+  turns 1 "A[i:2] = i
+$typed"
+  case $typed in
+    *txt) says 'a.txt: what kind of file is that? tensors go to .npy, .raw or .safetensors' ;;
+    :f*) says 'there is no command :frobnicate; :help lists them' ;;
+    :) says 'a command follows `:`; :help lists them' ;;
+    *) says 'there is no command :plt; did you mean :plot?' ;;
+  esac
+done
 finish

@@ -21,9 +21,9 @@ shows 'how "rank: tiles of 8 n by 16 m in lanes"'
 shows 'how "votes: one walk over the points, each put to its k"'
 want 0 "$EIN" verify knn.ein -D Q=75 -D N=133 --flags=-O1
 
-# Rows that each read where data say are taken one by one: lanes go along what lies side by side there. Whether it is there at all is asked once a row.
+# Few rows that each read where data say are taken one by one (cmd/grouped has many): lanes go along what lies side by side there. Whether it is there at all is asked once a row.
 cat >moe.ein <<'END'
-dim N = 64, D = 64, E = 8, H = 128
+dim N = 16, D = 64, E = 8, H = 128
 input X[n:N, d:D], G[d:D, e:E], W1[e:E, d:D, h:H], W2[e:E, h:H, d:D] : f32
 g[n,e] = sum[d] X[n,d] * G[d,e]
 p[n,e] = softmax[e](g[n,e])
@@ -34,7 +34,7 @@ END
 want 0 "$EIN" build moe.ein --stop=loop
 shows 'how "all of it for one row, then for the next"'
 shows 'how "relu.x: strips of 128 h"'
-want 0 "$EIN" verify moe.ein -D N=37 -D H=70 -D D=40 --flags=-O1
+want 0 "$EIN" verify moe.ein -D N=13 -D H=70 -D D=40 --flags=-O1
 # What a block of rows keeps of a product is reduced with lanes across the rows; another operand that lies along its own row is transposed for them.
 cat >bilinear.ein <<'END'
 dim B = 64, I = 16, J = 80, O = 32
@@ -188,7 +188,7 @@ want 0 "$EIN" build window.ein -D R=20 --stop=loop
 # The same for several experts of a row, of a list or in a rank of their own: what is asked depends on the first labels, and lanes go along the others.
 # Where the list names none, the run says so; where `??` stands for it, nothing is summed.
 cat >top.ein <<'END'
-dim N = 64, D = 64, E = 8, H = 128
+dim N = 8, D = 64, E = 8, H = 128
 input X[n:N, d:D], G[d:D, e:E], W1[e:E, d:D, h:H], W2[e:E, h:H, d:D] : f32
 g[n,e] = softmax[e](sum[d] X[n,d] * G[d,e])
 first[n] = argmax[e] g[n,e]
@@ -199,8 +199,8 @@ output Y[n,d] = sum[j] g[n,at[n,j]] * sum[h] hid[n,j,h] * W2[at[n,j],h,d]
 END
 want 0 "$EIN" build top.ein --stop=loop
 shows 'how "relu.x: strips of 128 h"'
-shows 'how "a value kept: strips of 64 d"'
-want 0 "$EIN" verify top.ein -D N=37 -D H=70 -D D=40 --flags=-O1
+shows 'how "strips of 64 d"'
+want 0 "$EIN" verify top.ein -D N=7 -D H=70 -D D=40 --flags=-O1
 want 0 "$EIN" verify top.ein -D N=9 -D H=1 -D D=3 -D E=2 --flags=-O1
 cat >list.ein <<'END'
 dim N = 24, D = 48, E = 6, H = 96

@@ -678,6 +678,19 @@ FAMILIES = [
         "added": "output Y[i,j] = softmax[j](X[i,j] + (if j <= k[i] then 0 else -inf))",
         "by hand": "m[i] = max[j where j <= k[i]] X[i,j]\ne[i,j] = if j <= k[i] then exp(X[i,j] - m[i]) else 0\noutput Y[i,j] = e[i,j] / sum[k'] e[i,k']",
     }, below={"k": 1024}),
+    Family("tokens by expert", "dim T = 512, C = 128, F = 192, E = 8\ninput x[t:T,c:C], W[e:E,c:C,f:F] : f32\ninput g[t:T] : i64\n", {
+        "chosen": "output Y[t,f] = sum[c] x[t,c] * W[g[t],c,f]",
+        "where": "output Y[t,f] = sum[e,c where g[t] == e] W[e,c,f] * x[t,c]",
+        "if": "output Y[t,f] = sum[e,c] if e == g[t] then x[t,c] * W[e,c,f] else 0",
+        "expert by expert": "Z[e,t,f] = sum[c] x[t,c] * W[e,c,f]\noutput Y[t,f] = Z[g[t],t,f]",
+        "chosen first": "V[t,c,f] = W[g[t],c,f]\noutput Y[t,f] = sum[c] x[t,c] * V[t,c,f]",
+    }, below={"g": 8}),
+    Family("products of groups", "dim N = 300, Z = 4000, C = 48, F = 64\ninput A[z:Z,f:F], B[z:Z,c:C,f:F] : f32\ninput k[z:Z] : i64\n", {
+        "where": "output S[n:N,c] = sum[z,f where k[z] == n] A[z,f] * B[z,c,f]",
+        "if": "output S[n:N,c] = sum[f,z] if n == k[z] then A[z,f] * B[z,c,f] else 0",
+        "point by point": "T[z,c] = sum[f] A[z,f] * B[z,c,f]\noutput S[n:N,c] = sum[z where k[z] == n] T[z,c]",
+        "by terms": "T[n:N,c,f] = sum[z where k[z] == n] A[z,f] * B[z,c,f]\noutput S[n,c] = sum[f] T[n,c,f]",
+    }, below={"k": 300}),
     Family("weighted by softmax", "dim N = 512, T = 256, D = 32\ninput S[n:N,t:T], V[n:N,t:T,d:D] : f32\n", {
         "softmax": "output Y[n,d] = sum[t] softmax[t](S[n,t]) * V[n,t,d]",
         "named": "W[n,t] = softmax[t](S[n,t])\noutput Y[n,d] = sum[t] V[n,t,d] * W[n,t]",

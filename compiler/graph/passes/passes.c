@@ -33,7 +33,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"powers", graph_powers, false},
     {"wide", graph_wide, false},
     {"contract", graph_contract, false},
-    {"chosen", graph_chosen, true},
+    {"chosen", graph_chosen, false},
     {"classes", graph_classes, false},
     {"separate", graph_separate, false},
     {"lag", graph_lag, false},
@@ -68,7 +68,6 @@ EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how) {
     bool sites = how && how->sites > 1, spread = sites && pass_info[i].run == graph_contract;
     if (how && how->cut && pass_info[i].one_site) continue;
     if (how && how->device && pass_info[i].run == graph_scores) continue; /* the host would wait for the condition */
-    if (how && how->device && pass_info[i].run == graph_chosen) continue; /* rows are not sorted there */
     now = spread ? graph_contract_on(a, was, notes, how->sites) : pass_info[i].run(a, was, notes);
     if (how && how->after) how->after(how->ctx, pass_info[i].name, now);
     if (!sites || pass_info[i].run != graph_window) continue;

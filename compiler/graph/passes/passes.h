@@ -57,7 +57,7 @@ EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has readers of a view of a tensor, such as a label taken apart, read that tensor. */
 EinGraph *graph_views(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Sums over more than the points that data choose go in two steps: a product of each choice of a matrix, and their sum;
- * what belongs to a point, and then the points of a result. One site. */
+ * what belongs to a point, and then the points of a result. */
 EinGraph *graph_chosen(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes the least place of a maximum or minimum an argmax or argmin. */
 EinGraph *graph_places(Arena *a, const EinGraph *g, PassNotes *notes);

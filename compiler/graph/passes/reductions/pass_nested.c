@@ -4,7 +4,8 @@
  * the mean of a mean is one, too.
  *
  * Only Y may use Z, at each of its own output labels and with nothing beside it, so that no point is computed again. No
- * domain or predicate of Z, and no rounding, lies in between. */
+ * domain of Z, and no rounding, lies in between; and no predicate, unless data choose the result that a point goes to:
+ * sum[f] sum[z where k[z] == a] X[z,f] (pass_chosen.c takes it apart again, the other way round). */
 #include "graph/passes/rebuild.h"
 
 enum { LABELS_MOST = 60 };
@@ -65,6 +66,14 @@ static bool is_multiple(const EinNode *n) {
   return n->sum->reducer == RED_NONE && n->sum->body->dtype == n->dtype && is_scaled(n->sum->body, &of);
 }
 
+/* Whether a conjunct of the predicate is that an output label equals data. */
+static bool is_put(const EinSum *s, const Expr *e) {
+  if (is_op(e, OP_AND)) return is_put(s, e->arg[0]) || is_put(s, e->arg[1]);
+  for (uint32_t k = 0; is_op(e, OP_EQ) && k < 2; k++)
+    if (e->arg[k]->kind == EX_LABEL && e->arg[k]->i < s->n_out && e->arg[1 - k]->has & HAS_READ) return true;
+  return false;
+}
+
 /* The reduction that n reduces further, or multiplies; NULL: none. A predicate may read it, too. */
 static const EinNode *inner_of(const Nested *c, const EinNode *n) {
   const EinSum *s = n->sum;
@@ -76,7 +85,7 @@ static const EinNode *inner_of(const Nested *c, const EinNode *n) {
   if (has_read(s->where) || has_read(s->domain) || of->kind != EIN_VERTEX || of->region != n->region) return NULL;
   if (c->shown[of->id] || c->uses[of->id] != 1) return NULL;
   const EinSum *in = of->sum;
-  bool plain = !in->by && !in->where && !in->domain && of->rank == in->n_out;
+  bool plain = !in->by && (!in->where || is_put(in, in->where)) && !in->domain && of->rank == in->n_out;
   bool multiple = in->reducer == RED_NONE && c->inner[of->id];
   bool alike = sums ? in->reducer == RED_SUM || multiple : in->reducer == s->reducer;
   if (!plain || !alike || in->acc != s->acc || in->dtype != s->acc) return NULL;
@@ -113,6 +122,8 @@ static void inner_put(Nested *c, EinSum *s, const EinNode *of, const Expr **boun
   }
   const Expr *body = expr_relabel(x, of->sum->body, read->n + of->sum->n_red, to);
   s->body = expr_map(x, s->body, leaf_inner, (void *)(uintptr_t)body);
+  if (of->sum->where)
+    s->where = expr_and(x, s->where, expr_relabel(x, of->sum->where, read->n + of->sum->n_red, to));
   s->n_red += of->sum->n_red;
   s->n_slot = of->sum->n_slot;
 }

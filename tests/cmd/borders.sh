@@ -57,6 +57,32 @@ for sizes in '2 65' '5 67' '66 100' '4 128' '3 131' '3 146' '5 1025'; do
   compare "$1 by $2" known.ein
 done
 
+# Rings: their borders wrap around, and no point between them does.
+rings() { # rings ROWS COLUMNS
+  cat <<END2
+dim N$1, M$2
+input X[i:N,j:M] : f32
+output T[i:N,j:M] = X[i,(j+1)%M] - X[i,(j+M-1)%M] * X[(i+N-1)%N,j]
+output U[i:N,j:M] = X[i,(j+M-2)%M] + X[i,(j+3)%M]
+END2
+}
+rings '' '' >rings.ein
+want 0 "$EIN" build rings.ein --stop=loop -o rings.loop
+for name in T U; do
+  sed -n "/^kernel $name /,/^}/p" rings.loop | sed -n '/for j.* vector {/{n;p;}' >text
+  grep -q "X\[i, ((j + j_[0-9]*) - 1)\]\|X\[i, ((j + j_[0-9]*) + 3)\]" text || wrong "$name: no loop between the borders"
+  grep -q '% $M)' text && wrong "$name: a point between the borders wraps around: $(cat text)"
+done
+for sizes in '0 0' '1 1' '2 2' '1 3' '3 4' '5 63' '40 1100'; do
+  set -- $sizes
+  compare "rings, $1 by $2, known when it runs" rings.ein -D N=$1 -D M=$2
+done
+for sizes in '3 65' '2 2100'; do
+  set -- $sizes
+  rings " = $1" " = $2" >known.ein
+  compare "rings, $1 by $2" known.ein
+done
+
 # A state in place changes what its next turn reads: nothing may be computed twice.
 cat >place.ein <<'END'
 dim N = 128, T = 3

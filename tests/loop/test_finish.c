@@ -68,6 +68,13 @@ static const Row rows[] = {
         "  loops j\n  for j < $N vector {\n    Y[j] = select(((j + 1) < $N), X[(j + 1), 0], 1.0:f32)\n  }\n",
         "  loops j j_2\n  for j < min($N, ($N - 1)) vector {\n    Y[j] = X[(j + 1), 0]\n  }\n"
         "  for j_2 < $N from max(0, min($N, ($N - 1))) vector {\n    Y[j_2] = 1.0:f32\n  }\n"},
+    {"a ring whose length is not known, of what is read or stored", finish_border,
+        "  loops j\n  for j < $N vector {\n    Y[j] = (X[((j + 1) % $N), 0] + X[(((j + $N) - 1) % $N), 0])\n  }\n",
+        "  loops j j_2 j_3\n  for j_2 < min($N, 1) {\n"
+        "    Y[j_2] = (X[((j_2 + 1) % $N), 0] + X[(((j_2 + $N) - 1) % $N), 0])\n  }\n"
+        "  for j < min($N, min(($N + 1), ($N - 1))) from 1 vector {\n    Y[j] = (X[(j + 1), 0] + X[(j - 1), 0])\n  }\n"
+        "  for j_3 < $N from max(1, min($N, min(($N + 1), ($N - 1)))) {\n"
+        "    Y[j_3] = (X[((j_3 + 1) % $N), 0] + X[(((j_3 + $N) - 1) % $N), 0])\n  }\n"},
     {"what is the same for all of the loop is asked once; what is below and above need not be known", finish_border,
         "  register a : f32 []\n  loops i j\n  for i < $N {\n    for j < $N {\n      let a = X[i, 0]\n"
         "      Y[j] = select((((i == 0) or (j == 0)) or (j == 2)), a[], X[(j - 2), i])\n"

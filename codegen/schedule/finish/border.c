@@ -35,7 +35,7 @@ typedef struct Border {
   CScope names;
   const Expr **index;        /* by variable: its value, if it is set by `index` */
   LoopStmt *loop;            /* the current loop, */
-  bool *stored;              /*   places that it stores to, */
+  bool *stored, *read;       /*   places that it stores to, and that it reads, */
   VEC(const Expr *) asked;   /*   its whole conditions, */
   const Expr *fixed;         /*   their part that does not depend on v, as it is inside; NULL: none */
   bool one;                  /*   all conditions that have such a part have the same one */
@@ -175,18 +175,47 @@ static bool is_lap(const Border *b, int64_t n) {
   return n <= SHORT || (lo->kind == EX_INT && hi->kind == EX_INT && (hi->i - lo->i) / 2 >= n);
 }
 
+static bool is_small(const Expr *e) { return e->kind == EX_INT && e->i > -INT32_MAX && e->i < INT32_MAX; }
+
+/* Whether n is an axis of what the loop reads or stores. Then memory bounds it, and sums of it and of places stay in
+ * 64 bits. */
+static bool is_axis(const Border *b, const Expr *n) {
+  for (uint32_t i = 0; i < b->k->places.len; i++) {
+    const LoopPlace *p = &b->k->places.at[i];
+    for (uint32_t k = 0; k < p->rank && p->space == SPACE_BUFFER && (b->stored[i] || b->read[i]); k++)
+      if (p->dim[k] == n) return true;
+  }
+  return false;
+}
+
+static const Expr *leaf_start(void *env, Exprs *x, const Expr *leaf) {
+  (void)env;
+  return leaf->kind == EX_LABEL ? expr_int(x, DT_I64, 0) : leaf;
+}
+
+/* at, by as many n less as bring it near 0 where all loops begin: (v + n - 1) % n is (v - 1) % n. NULL: n is no number,
+ * and how many that are is not plain. */
+static const Expr *laps_drop(Border *b, const Expr *at, const Expr *n) {
+  const Expr *start = expr_normal(b->x, expr_map(b->x, at, leaf_start, b));
+  int64_t laps = 0;
+  if (n->kind == EX_INT) {
+    if (is_small(start)) laps = floor_div(start->i + n->i / 2, n->i);
+    if (!laps) return at;
+  } else if (!is_small(start)) {
+    laps = is_small(expr_normal(b->x, expr_op2(b->x, OP_SUB, start, n))) ? 1 : -1;
+    if (laps < 0 && !is_small(expr_normal(b->x, expr_op2(b->x, OP_ADD, start, n)))) return NULL;
+  }
+  const Expr *all = expr_op2(b->x, OP_MUL, expr_int(b->x, DT_I64, laps), n);
+  return expr_normal(b->x, expr_op2(b->x, OP_SUB, at, all));
+}
+
 /* Replaces (v - 1) % n by v - 1 where that is from 0 to below n; also (v + n - 1) % n, which is the same. */
 static void wrap_take(Border *b, const Expr *e) {
   const Expr *at = e->arg[0], *n = e->arg[1];
-  if (e->dtype != DT_I64 || n->kind != EX_INT || n->i < 1 || n->i > INT32_MAX || at->has & HAS_READ ||
-      is_lap(b, n->i) || !slope_of(b, at) || map_find(&b->inside, e))
-    return;
-  const Expr *from = expr_normal(b->x, expr_map(b->x, at, leaf_nought, b));
-  if (from->kind == EX_INT && from->i > -INT32_MAX && from->i < INT32_MAX) {
-    int64_t laps = floor_div(from->i + n->i / 2, n->i);
-    at = expr_normal(b->x, expr_op2(b->x, OP_SUB, at, expr_int(b->x, DT_I64, laps * n->i)));
-  }
-  if (!slope_of(b, at) || !cut_take(b, expr_op2(b->x, OP_LE, expr_int(b->x, DT_I64, 0), at), true) ||
+  if (e->dtype != DT_I64 || at->has & HAS_READ || !slope_of(b, at) || map_find(&b->inside, e)) return;
+  if (n->kind == EX_INT ? n->i < 1 || n->i > INT32_MAX || is_lap(b, n->i) : !is_fixed(b, n) || !is_axis(b, n)) return;
+  at = laps_drop(b, at, n);
+  if (!at || !slope_of(b, at) || !cut_take(b, expr_op2(b->x, OP_LE, expr_int(b->x, DT_I64, 0), at), true) ||
       !cut_take(b, expr_op2(b->x, OP_LT, at, n), true))
     return;
   map_put(&b->inside, e, (void *)(uintptr_t)at);
@@ -202,6 +231,14 @@ static const Expr *wraps_find(void *env, const Expr *top) {
   for (const Expr *e; (e = expr_node(&f->nodes));) {
     if (is_op(e, OP_MOD)) wrap_take(f->b, e);
   }
+  return top;
+}
+
+static const Expr *reads_find(void *env, const Expr *top) {
+  Finder *f = env;
+  expr_nodes_add(&f->nodes, top);
+  for (const Expr *e; (e = expr_node(&f->nodes));)
+    if (e->kind == EX_READ) f->b->read[e->i] = true;
   return top;
 }
 
@@ -278,6 +315,9 @@ static bool loop_look(Border *b, LoopStmt *s) {
   b->outside = map_new(b->arena);
   loop_exprs(&s->body, conditions_find, &f);
   for (uint32_t i = 0; i < b->asked.len; i++) condition_take(b, b->asked.at[i]);
+  b->read = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
+  f.nodes = expr_nodes(b->arena, NULL, HAS_READ);
+  loop_exprs(&s->body, reads_find, &f);
   f.nodes = expr_nodes(b->arena, NULL, HAS_LABEL);
   loop_exprs(&s->body, wraps_find, &f);
   bool cut = b->low || b->high;

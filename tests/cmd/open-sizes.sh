@@ -71,6 +71,19 @@ for p in apart apart_too; do
   done
 done
 
+# The gradient of a convolution's weights lies along a short label, and would test at each point of a row whether it is inside.
+cat >taps.ein <<'EIN'
+dim N, C, O, H, W
+input G[n:N,o:O,y:H,x:W], X[n:N,c:C,y:H,x:W] : f32
+output D[o,c,r:3,q:3] = sum[n,y:H,x:W] G[n,o,y,x] * X[n,c,y+r-1,x+q-1] ?? 0
+EIN
+want 0 "$EIN" build taps.ein --stop=loop
+shows 'c in lanes; panels of'
+for sizes in '1 1 1 1 1' '0 2 3 4 5' '2 3 40 9 17' '3 40 3 2 70' '1 33 17 5 600'; do
+  set -- $sizes
+  want 0 "$EIN" verify taps.ein -D N=$1 -D C=$2 -D O=$3 -D H=$4 -D W=$5 --flags="-O1 -march=native"
+done
+
 # A transpose that may be large prefetches its next tile where it is.
 cat >transpose.ein <<'EIN'
 dim I, J

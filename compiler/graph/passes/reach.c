@@ -1,6 +1,8 @@
 /* graph/passes/reach.c - estimates how many points a predicate leaves to a reduction: see reach.h. */
 #include "reach.h"
 
+#include <math.h>
+
 #include "contract/contract.h"
 
 enum {
@@ -29,6 +31,7 @@ bool compares_label(const Expr *e, const Expr *label) {
 typedef struct Reach {
   uint64_t moves;            /* labels with which its ends move, by data too */
   const Expr *end[2];        /* its lower and upper end; NULL: none */
+  bool stays;                /* its two ends move together, but not far: its width is that of most results */
   double width;
 } Reach;
 
@@ -68,6 +71,18 @@ static const Expr *loosest(const Of *c, bool upper, const Expr *end) {
   return expr_relabel(p, end, c->labels, to);
 }
 
+/* How far an end moves from result to result. */
+static double travel_of(const Of *c, const Expr *end) {
+  double far = 0;
+  int64_t slope;
+  for (uint32_t l = 0; l < c->sum->n_out; l++) {
+    if (!(end->labels >> l & 1)) continue;
+    if (!expr_slope(end, l, &slope)) return INFINITY;
+    far += fabs((double)slope) * extent_guess(c->bound[l]);
+  }
+  return far;
+}
+
 static void reach_end(const Of *c, Reach *r, bool upper, const Expr *end, uint32_t l) {
   const Expr *facing = r->end[!upper];
   uint64_t moves = end->labels & out_of(c);
@@ -79,6 +94,7 @@ static void reach_end(const Of *c, Reach *r, bool upper, const Expr *end, uint32
   if (facing && facing->labels == end->labels) {
     width = upper ? width_of(c, facing, end, l) : width_of(c, end, facing, l);
     if (width < r->width) r->width = width;
+    r->stays = travel_of(c, end) * (double)FEWER <= extent_guess(c->bound[l]);
   }
   if (moves || !r->end[upper]) r->end[upper] = end;
   r->moves |= moves;
@@ -136,7 +152,7 @@ static double reach_of(const Of *c, const Expr *const *part, uint32_t n, uint32_
     for (uint32_t k = 0; k < n; k++) others |= k == i ? 0 : part[k]->labels;
     if (part[i]->labels >> l & 1) reach_take(c, &r, part[i], l, others);
   }
-  if (!r.moves || r.width < all) return r.width;
+  if (!r.moves || r.stays || r.width < all) return r.width;
   if (!(r.moves & body) && !(r.end[0] && r.end[1])) return 1; /* a running reduction, or one for each bound */
   return r.end[0] && r.end[1] && r.end[0]->labels & r.end[1]->labels & out_of(c) ? (double)WIDTH : all / 2;
 }

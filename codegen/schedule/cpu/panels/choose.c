@@ -20,6 +20,7 @@ enum {
 #define TRANSPOSED 0.5       /*   or transposed by squares; */
 #define VECTOR 2.0           /* a vector of elements */
 #define IN_PLACE 1.5         /* a multiply-add whose operands are read in place */
+#define TESTED 1.0           /*   and a choice at each of them */
 #define ALONE 2.0            /* a scalar multiply-add */
 #define LINE_SECOND 3.0      /* a line from the second-level cache, and from beyond */
 #define LINE_FAR 8.0
@@ -216,14 +217,23 @@ static uint32_t lanes_in_place(const StagePlan *p) {
   return all_step(p, v) && p->size[v] >= 4 ? v : all_step(p, r) && p->size[r] >= LANES_LEAST ? r : NOWHERE;
 }
 
+/* The number of choices in the body that depend on the label; panels make them once for each element that they copy. */
+static double choices_of(const Sched *s, const StagePlan *p, uint32_t label) {
+  double n = 0;
+  ExprNodes nodes = expr_nodes(s->arena, p->stage->sum->body, 0);
+  for (const Expr *e; (e = expr_node(&nodes));) n += is_op(e, OP_SELECT) && ex_has_label(e->arg[0], label);
+  return n;
+}
+
 /* The cost without panels: lanes along an output or a reduced label, or else point by point. */
 static double unpacked_cost(const Sched *s, const StagePlan *p) {
   int64_t one = vector_lanes(s, p->stage->sum->acc);
   uint32_t l = lanes_in_place(p);
   double points = pack_product(p, p->n_order, p->order) * pack_product(p, p->n_red, p->red);
   if (l == NOWHERE) return points;
-  if (l >= p->stage->sum->n_out) return points * (up(p->size[l], one) + LATENCY / 4) / (double)p->size[l] * IN_PLACE;
-  InPlace c = {s, p, l, beside(p, l), IN_PLACE, p->size[l] >= 2 * VECTORS * one};
+  double each = IN_PLACE + TESTED * choices_of(s, p, l);
+  if (l >= p->stage->sum->n_out) return points * (up(p->size[l], one) + LATENCY / 4) / (double)p->size[l] * each;
+  InPlace c = {s, p, l, beside(p, l), each, p->size[l] >= 2 * VECTORS * one};
   expr_map(s->x, p->stage->sum->body, leaf_in_place, &c);
   return points * up(p->size[l], one) / (double)p->size[l] * c.each;
 }
@@ -323,7 +333,7 @@ static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v, bool 
 }
 
 /* Whether costs can be compared: neither predicates nor a kernel's blocks of rows determine the loops, and extents are
- * known. alone: if not, guesses may choose, because there are no lanes otherwise. */
+ * known. alone: if not, guesses may choose, because there are no lanes otherwise, or the usual ones are short. */
 static bool is_counted(const Sched *s, const StagePlan *p, bool alone) {
   const EinSum *sum = p->stage->sum;
   for (uint32_t l = 0; l < p->n_label; l++)
@@ -336,11 +346,17 @@ static bool is_free(const Sched *s, const StagePlan *p, bool alone) {
   return is_counted(s, p, alone) && !s->follow.goes_on;
 }
 
+/* Whether the label is known to have fewer points than lanes. */
+static bool is_short(const StagePlan *p, int64_t label) {
+  return label != NO_LABEL && p->exact[label] && p->size[label] < PACK_FEW;
+}
+
 /* The panels for any machine: whether there are panels, and the order of their sums, is the same everywhere. */
 static Panel *for_any(Sched *s, const StagePlan *p, Env *e) {
   int64_t usual = pack_lanes_label(p);
   Panel *t = panel_along(s, p, e, usual, false), *best = t && pays(t) ? t : NULL;
-  bool lanes = lanes_in_place(p) != NOWHERE, in_place = lanes && !best, alone = !lanes && !best;
+  bool lanes = lanes_in_place(p) != NOWHERE, in_place = lanes && !best;
+  bool alone = !best && (!lanes || is_short(p, usual));
   if (!is_counted(s, p, alone) || (t && t->guard)) return best;
   /* In place is then as good for few rows or points. */
   double least = (best ? panels_cost(t) : unpacked_cost(s, p) + tiles_stored(s, p, lanes_in_place(p))) * GAIN;

@@ -85,7 +85,7 @@ static bool leaf_is_safe(Env *e, uint32_t slot) {
                **read = NEW_ARRAY(e->s->arena, const Expr *, sum->n_slot + 1);
     e->safe = NEW_ARRAY(e->s->arena, bool, sum->n_slot + 1);
     expr_slot_reads(e->s->arena, COUNT(top), top, read);
-    for (uint32_t k = 0; k < sum->n_slot; k++) e->safe[k] = read[k] && read_is_safe(e, read[k]);
+    for (uint32_t k = 0; k < sum->n_slot; k++) e->safe[k] = !read[k] || read_is_safe(e, read[k]);
   }
   return e->safe[slot];
 }

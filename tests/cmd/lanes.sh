@@ -57,4 +57,30 @@ for n in 0 1 5; do want 0 "$EIN" verify apart.ein -D N=$n --flags=-O1; done
 sed 's/X\[j:90,m:3\*N\]/X[m:3*N,j:90]/; s/X\[j,/X[/; s/\]$/,j]/' apart.ein >beside.ein
 want 0 "$EIN" build beside.ein --stop=loop
 ! grep -q 'strips of 70 i' out || wrong "columns are lanes where rows are nearer: $(grep how out)"
+
+# ---- a predicate over data leaves points out of argmax in lanes, too: ties, infinities, NaN, rows and lanes without a point
+cat >masked.ein <<'END'
+dim R, N
+input x[r:R,n:N] : f32 = if r % 3 == 1 and (n + r) % 97 == 5 then nan else if r % 3 == 2 then -inf else (3 * n + r) % 11
+input i[r:R,n:N] : i64 = if r % 3 == 2 then -9223372036854775808 else (5 * n + r) % 13 - 6
+input u[r:R,n:N] : u8 = u8((7 * n + r) % 19 * 15)
+input h[r:R,n:N] : f16 = f16(if r % 3 == 1 and n % 50 == 7 then nan else (5 * n + 3 * r) % 17)
+input keep[r:R,n:N] : bool = r % 5 != 4 and (n * n + r) % 5 != 1 and (r % 5 != 3 or n + 1 == N)
+output xa[r] = (argmax[n where keep[r,n]] x[r,n]) ?? -7
+output xb[r] = (argmin[n where keep[r,n]] -x[r,n]) ?? -7
+output ia[r] = (argmax[n where keep[r,n]] i[r,n]) ?? -7
+output ib[r] = (argmin[n where keep[r,n]] i[r,n]) ?? -7
+output ua[r] = (argmax[n where keep[r,n] and u[r,n] < 200] u[r,n]) ?? -7
+output hb[r] = (argmin[n where keep[r,n]] h[r,n]) ?? -7
+output whole = (argmax[n:N where keep[0,n]] x[0,n]) ?? -7
+output ahead[r] = (argmax[n where keep[r,n] and n <= 3 * r] x[r,n]) ?? -7
+END
+sed 's/^dim.*/dim R = 16, N = 600/' masked.ein >masked_known.ein
+want 0 "$EIN" build masked_known.ein --stop=loop
+! grep -q 'at\[\] < 0' out || wrong "points are asked one after the other: $(grep how out)"
+want 0 "$EIN" verify masked_known.ein --flags="-O1 -march=native"
+for sizes in '0 5' '1 1' '3 31' '16 64' '7 1000'; do
+  set -- $sizes
+  want 0 "$EIN" verify masked.ein -D R=$1 -D N=$2 --target=jit
+done
 finish

@@ -12,7 +12,8 @@ enum {
   ROW_LEAST = 2048,          /* bytes of a row that is prefetched */
   ROW_MOST = 32768,
   ROWS_AHEAD = 8192,         /*   bytes of rows to prefetch ahead, to cover the latency */
-  ROWS_BYTES = 1 << 20       /* and of all rows */
+  ROWS_BYTES = 1 << 20,      /* and of all rows */
+  NOT_YET = -1               /* the position in a lane that has no point yet */
 };
 
 /* ---- properties of a part --------------------------------------------------------------------------------- */
@@ -41,7 +42,7 @@ int64_t lanes_width(Sched *s, const StagePlan *p) {
   if (!p->n_red || sum->reducer == RED_NONE || sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return 0;
   uint32_t r = p->red[p->n_red - 1];
   if (sum->where && comb_is(&(Env){.s = s, .stage = p->stage}, sum->where, p->n_label, r)) return 0;
-  if (sum->where && (red_is_arg(sum) || !(where_is_walk(s, p, r) || where_is_mask(s, p, r)))) return 0;
+  if (sum->where && (red_is_arg(sum) || !where_is_walk(s, p, r)) && !where_is_mask(s, p, r)) return 0;
   int64_t width = LANE_CHAINS * vector_lanes(s, red_is_arg(sum) && dtype_size(sum->acc) < 4 ? DT_I32 : sum->acc);
   while (width > 8 && p->size[r] < 2 * width) width /= 2;
   return p->size[r] >= 2 * width ? width : 0;
@@ -104,10 +105,11 @@ static void accs_open(Sweep *w, bool blocked) {
     SweepPart *q = &w->part[i];
     if (!reduces(q) || q->blocked != blocked) continue;
     q->acc = lanes_new(s, "acc", lane_dtype(sum_of(q)), w->width, lane_identity(s, sum_of(q)));
-    /* A position, minus the number of its lane; initially that of the lane's first point. */
+    /* A position, minus the number of its lane; initially that of the lane's first point, or none if a predicate may
+     * leave that out. */
     if (red_is_arg(sum_of(q))) {
       DType t = place_dtype(w, q);
-      q->at = lanes_new(s, "place", t, w->width, expr_int(s->x, t, 0));
+      q->at = lanes_new(s, "place", t, w->width, expr_int(s->x, t, sum_of(q)->where ? NOT_YET : 0));
     }
   }
 }
@@ -134,8 +136,14 @@ static const Expr *place_of(Sweep *w, const SweepPart *q, const Expr *base) {
   return expr_cast(s->x, place_dtype(w, q), at);
 }
 
-/* Takes a value of argmax or argmin. The first NaN of a lane stays, and the first of equals. */
-static void arg_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr *l, const Expr *value) {
+static const Expr *is_placed(Sched *s, const Expr *at) {
+  return expr_op2(s->x, OP_LE, expr_int(s->x, (DType)at->dtype, 0), at);
+}
+
+/* Takes a value of argmax or argmin, where `has` holds (NULL: everywhere). The first NaN of a lane stays, and the first
+ * of equals. */
+static void arg_step(
+    Sweep *w, const SweepPart *q, const Expr *base, const Expr *l, const Expr *value, const Expr *has) {
   Sched *s = w->s;
   const EinSum *sum = sum_of(q);
   bool most = red_most(sum);
@@ -146,6 +154,10 @@ static void arg_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr 
     const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
     hot = expr_and(s->x, not_less, expr_op1(s->x, OP_NOT, expr_op1(s->x, OP_ISNAN, best)));
   }
+  if (has) { /* all operands exist, so that `and` and `or` do not branch */
+    const Expr *placed = let_read(s, "placed", is_placed(s, at)), *beats = let_read(s, "beats", hot);
+    hot = expr_op2(s->x, OP_AND, has, expr_op2(s->x, OP_OR, expr_op1(s->x, OP_NOT, placed), beats));
+  }
   const Expr *better[3] = {let_read(s, "hot", hot), v, best};
   lane_store(s, q->acc, l, expr_op(s->x, OP_SELECT, 3, better));
   better[1] = place_of(w, q, base), better[2] = at;
@@ -155,16 +167,16 @@ static void arg_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr 
 static void lane_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr *l) {
   Sched *s = w->s;
   const EinSum *sum = sum_of(q);
-  const Expr *body = ex_of(q->e, sum->body), *value;
-  if (sum->where && where_is_mask(s, q->p, w->loop[w->n_loop - 1])) {
-    const Expr *pick[3] = {
-        let_read(s, "has", ex_shared(s, ex_of(q->e, sum->where))), let_read(s, "v", ex_shared(s, body)),
-        red_identity(s, sum)};
+  const Expr *body = ex_of(q->e, sum->body), *value, *has = NULL;
+  if (sum->where && where_is_mask(s, q->p, w->loop[w->n_loop - 1]))
+    has = let_read(s, "has", ex_shared(s, ex_of(q->e, sum->where)));
+  if (has && !red_is_arg(sum)) {
+    const Expr *pick[3] = {has, let_read(s, "v", ex_shared(s, body)), red_identity(s, sum)};
     body = expr_op(s->x, OP_SELECT, 3, pick);
   }
   value = expr_cast(s->x, lane_dtype(sum), ex_shared(s, body));
   if (red_is_arg(sum)) {
-    arg_step(w, q, base, l, value);
+    arg_step(w, q, base, l, value, has);
     return;
   }
   /* both operands exist, so that `and` and `or` do not branch */
@@ -300,17 +312,21 @@ static void span(Sweep *w, const Expr *lo, const Expr *hi) {
 
 /* ---- folding -------------------------------------------------------------------------------------------------- */
 
+/* Stands behind all positions. */
+static const Expr *place_none(Sched *s, DType t) { return expr_int(s->x, t, t == DT_I32 ? INT32_MAX : INT64_MAX); }
+
 /* Finds the first position that has the best value of all lanes, which is known. NaN beats everything. */
 static void places_fold(Sweep *w, const SweepPart *q, uint32_t top) {
   Sched *s = w->s;
   DType t = place_dtype(w, q);
-  const Expr *best = let_read(s, "best", lane(s, top, ex_int(s, 0)));
-  const Expr *none = expr_int(s->x, t, t == DT_I32 ? INT32_MAX : INT64_MAX);
+  const Expr *best = let_read(s, "best", lane(s, top, ex_int(s, 0))), *none = place_none(s, t);
   LoopBody *was = s->body;
   const Expr *l = lanes_open(s, ex_int(s, w->width));
   const Expr *v = let_read(s, "v", lane(s, q->acc, l)), *has = expr_op2(s->x, OP_EQ, v, best);
   if (dtype_is_float((DType)v->dtype)) has = expr_op2(s->x, OP_OR, has, expr_op1(s->x, OP_ISNAN, v));
-  const Expr *flag = let_read(s, "has", has), *at = let_read(s, "was", lane(s, q->at, l));
+  const Expr *at = let_read(s, "was", lane(s, q->at, l));
+  if (sum_of(q)->where) has = expr_op2(s->x, OP_AND, has, is_placed(s, at));
+  const Expr *flag = let_read(s, "has", has);
   const Expr *place[3] = {flag, expr_op2(s->x, OP_ADD, at, expr_cast(s->x, t, l)), none};
   lane_store(s, q->at, l, expr_op(s->x, OP_SELECT, 3, place));
   into(s, was);
@@ -454,11 +470,12 @@ static LoopBody *loops_open(Sweep *w, uint32_t cut, int64_t step, const Expr **l
 /* The position; -1 if there are no points. */
 static const Expr *place_result(Sweep *w, const SweepPart *q) {
   Sched *s = w->s;
-  const Expr *at = expr_cast(s->x, DT_I64, lane(s, q->at, ex_int(s, 0))), *some = NULL;
+  const Expr *own = lane(s, q->at, ex_int(s, 0)), *at = expr_cast(s->x, DT_I64, own), *some = NULL;
   for (uint32_t k = 0; k < w->n_loop; k++) {
     const Expr *n = q->p->stage->bound[w->loop[k]];
     if (n->kind != EX_INT || n->i < 1) some = expr_and(s->x, some, expr_op2(s->x, OP_GT, n, ex_int(s, 0)));
   }
+  if (sum_of(q)->where) some = expr_op2(s->x, OP_NE, own, place_none(s, (DType)own->dtype));
   const Expr *choice[3] = {some, at, ex_int(s, -1)};
   return some ? expr_op(s->x, OP_SELECT, 3, choice) : at;
 }

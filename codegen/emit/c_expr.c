@@ -647,6 +647,7 @@ void c_expr(CPrinter *p, const Expr *e, bool index) {
   } else if (e->op == OP_EXTERN) {
     extern_call(p, e);
   } else {
+    p->f.uses_ctx |= is_op(e, OP_WITHIN);
     rounded(p, e, index);
   }
 }

@@ -268,6 +268,25 @@ static Leave sizes_bind(Call *x, const EinNode *n, const ein_tensor *t) {
   return LEAVE_OK;
 }
 
+/* An axis of N + 1 elements tells N, if none of N elements does. */
+static void sizes_solve(Call *x) {
+  const EinGraph *g = x->j.graph;
+  for (uint32_t i = 0; i < g->inputs.len; i++) {
+    const ein_tensor *t = &x->in[i];
+    const char **why = NEW_ARRAY(x->s->arena, const char *, t->ndim + 1);
+    if (!t->data && x->f->in[i].optional) continue;
+    for (int k = 0; k < t->ndim; k++) why[k] = "an input";
+    program_bind_some(&x->s->front, x->j.program, g->inputs.at[i]->name, t->shape, why, &x->j.dims);
+  }
+}
+
+static bool sizes_known(const Call *x) {
+  int64_t value;
+  vec_each(const Dim, d, x->j.graph->dims)
+    if (!d->known && !job_dim(&x->j, d->name, &value)) return false;
+  return true;
+}
+
 static Leave inputs_look(Call *x) {
   const EinGraph *g = x->j.graph;
   Leave l = LEAVE_OK;
@@ -277,6 +296,7 @@ static Leave inputs_look(Call *x) {
     l = view_fits(x->s, "input", &x->f->in[i], t);
     if (!l) l = sizes_bind(x, g->inputs.at[i], t);
   }
+  if (!l && x->j.program && !sizes_known(x)) sizes_solve(x);
   return l;
 }
 
@@ -426,7 +446,7 @@ static Leave model_plan(Call *x) {
   for (size_t i = 0; i < n; i++)
     if (!job_dim(&x->j, str_from(x->s->strings, m->dim[i]), &dim[i]))
       return fail(x->s, LEAVE_USAGE,
-          "no value for dim %s: no input has it as an axis; give -D %s=64 when the function is opened", m->dim[i],
+          "no value for dim %s: no axis of an input tells it; give -D %s=64 when the function is opened", m->dim[i],
           m->dim[i]);
   if (f->dim && memcmp(f->dim, dim, n * sizeof *dim) == 0) return LEAVE_OK;
   f->dim = NULL;

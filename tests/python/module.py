@@ -303,6 +303,10 @@ class Programs(unittest.TestCase):
         f = ein.compile("dim M\ninput A[i:4] : f32\noutput B[i,j:M] = A[i]\n", target=None)
         with self.assertRaisesRegex(ein.Error, "no value for dim M"):
             f(A=[1.0] * 4)
+        rows = "dim N\ninput ptr[i:N+1] : i64\noutput n[i:N] = ptr[i+1] - ptr[i+0]\n"
+        for how in ({}, {"target": "eval"}, {"sites": 2}):
+            h = ein.compile(rows, **how)
+            self.assertEqual([lists(h(ptr=[0, 2, 5]).n), lists(h(ptr=[0, 1, 1, 4]).n)], [[2, 3], [1, 0, 3]])
         g = ein.compile("input A[i:4] : f32\noutput B[i] = A[i]\n", target=None)
         with self.assertRaisesRegex(ein.Error, "input A"):
             g(A=[1.0] * 3)

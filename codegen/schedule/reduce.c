@@ -3,6 +3,8 @@
  * sizes alone. */
 #include "schedule.h"
 
+enum { SEGMENT_FEW = 24 };   /* points that are added up before lanes are folded */
+
 /* ---- reducers ---------------------------------------------------------------------------------------- */
 
 const Expr *red_identity(Sched *s, const EinSum *sum) {
@@ -185,9 +187,45 @@ static const Expr *reduce_lanes(Sched *s, const StagePlan *p, Env *e) {
   return part.result;
 }
 
+/* Whether data say where the points begin and end, as those of a row in compressed rows. */
+static bool is_segment(Sched *s, const StagePlan *p) {
+  return p->n_red == 1 && p->stage->sum->where && where_is_walk(s, p, p->red[0]) && !where_is_range(p, p->red[0]);
+}
+
+const Expr *red_points(Sched *s, const StagePlan *p) {
+  const Expr *points = ex_int(s, 1), *results = ex_int(s, 1), *where = p->stage->sum->where;
+  for (uint32_t k = 0; k < p->n_red; k++) points = ex_mul(s, points, p->stage->bound[p->red[k]]);
+  if (!is_segment(s, p)) return points;
+  for (uint32_t l = 0; l < p->stage->sum->n_out; l++)
+    if (ex_has_label(where, l)) results = ex_mul(s, results, p->stage->bound[l]);
+  return ex_div_up(s, points, ex_max(s, results, ex_int(s, 1)));
+}
+
+/* The points of a segment one after the other if they are few, for which lanes would be emptied and folded; else in
+ * lanes. */
+static const Expr *reduce_segment(Sched *s, const StagePlan *p, Env *e) {
+  const EinSum *sum = p->stage->sum;
+  uint32_t l = p->red[0], acc = acc_new(s, sum, "acc");
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  for (uint32_t k = 0; k < p->n_label; k++) bound[k] = k != l;
+  const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[l];
+  const Expr *rest = where_narrow(e, sum->where, p->n_label, l, bound, &lo, &hi);
+  where_narrow_data(e, rest, p->n_label, l, bound, &lo, &hi);
+  LoopStmt *few = if_add(s, expr_op2(s->x, OP_LE, ex_sub(s, hi, lo), ex_int(s, SEGMENT_FEW)));
+  LoopBody *was = into(s, &few->body);
+  red_loops_where(s, p, e, NULL);
+  acc_step(s, sum, acc, ex_shared(s, ex_of(e, sum->body)));
+  into(s, &few->other);
+  store_add(s, acc, 0, NULL, expr_cast(s->x, sum->acc, reduce_lanes(s, p, e)));
+  into(s, was);
+  return expr_cast(s->x, sum->dtype, scalar_read(s, acc));
+}
+
 const Expr *reduce_point(Sched *s, const StagePlan *p, Env *e) {
   const EinSum *sum = p->stage->sum;
-  if (!s->target->device && lanes_width(s, p)) return reduce_lanes(s, p, e);
+  bool lanes = !s->target->device && lanes_width(s, p);
+  if (lanes && is_segment(s, p)) return reduce_segment(s, p, e);
+  if (lanes) return reduce_lanes(s, p, e);
   if (reducer_is_arg(sum->reducer)) return reduce_arg(s, p, e);
   return expr_cast(s->x, sum->dtype, reduce_plain(s, p, e));
 }

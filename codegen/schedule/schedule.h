@@ -463,6 +463,8 @@ const Expr *reduce_point(Sched *s, const StagePlan *p, Env *e);
  * part: the innermost label goes in blocks, each with its own accumulator, *part, which the caller adds up in
  * s->after. */
 void red_loops_where(Sched *s, const StagePlan *p, Env *e, uint32_t *part);
+/* About how many points a result has: all, or those of a segment, if all of them together have each point once. */
+const Expr *red_points(Sched *s, const StagePlan *p);
 const Expr *red_identity(Sched *s, const EinSum *sum);
 const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *b);
 /* A sum of products is added product by product where many accumulators lie side by side: each product then is one

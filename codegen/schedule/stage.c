@@ -402,8 +402,7 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   Slice slice = {&p, e, domain, domain};
   if (slice_find(s, &p, domain, n)) w->bounds = slice_bounds, w->env = &slice;
   for (uint32_t k = 0; k < n; k++) walk_add(s, w, st->label[p.order[k]], st->bound[p.order[k]]);
-  const Expr *work = ex_int(s, (int64_t)p.ops);
-  for (uint32_t k = 0; k < p.n_red; k++) work = ex_mul(s, work, st->bound[p.red[k]]);
+  const Expr *work = ex_mul(s, ex_int(s, (int64_t)p.ops), red_points(s, &p));
   for (uint32_t k = n; k < p.n_order; k++) work = ex_mul(s, work, st->bound[p.order[k]]);
   LoopBind innermost = st->sum->reducer == RED_NONE ? BIND_VECTOR : BIND_SEQ;
   LoopBind outer = n < p.n_order ? BIND_SEQ : innermost;

@@ -84,6 +84,29 @@ for sizes in '1 1 1 1 1' '0 2 3 4 5' '2 3 40 9 17' '3 40 3 2 70' '1 33 17 5 600'
   want 0 "$EIN" verify taps.ein -D N=$1 -D C=$2 -D O=$3 -D H=$4 -D W=$5 --flags="-O1 -march=native"
 done
 
+# Segments whose ends data say: a few points go one after the other, many in lanes, and a thread takes as many rows as have some work,
+# if all rows together have each point once.
+cat >segments.ein <<'EIN'
+# run: -D N=400 -D Z=9000
+dim N, Z
+input ptr[n:N+1] : i64 = min(n * (n % 45), Z)
+input val[z:Z] : f64 = (7 * z) % 23 - 11
+input h[z:Z] : f16 = (5 * z) % 19
+output s[n:N] = sum[z where ptr[n+0] <= z and z < ptr[n+1]] val[z] * val[Z-1-z]
+output m[n:N] = max[z where ptr[n+0] <= z and z < ptr[n+1]] val[z]
+output l[n:N] = sum[z where z >= ptr[n+1] and ptr[n+0] > z] h[z]
+output p[n:N] = all[z where ptr[n+0] <= z and z < ptr[n+1]] (val[z] < 11)
+EIN
+want 0 "$EIN" build segments.ein --stop=loop
+shows '<= 24) '
+shows '$Z + (max($N, 1) - 1)) // max($N, 1)'
+for sizes in '400 9000' '45 3' '1 0' '0 7' '130 2500'; do
+  set -- $sizes
+  want 0 "$EIN" verify segments.ein -D N=$1 -D Z=$2 --flags="-O1 -march=native"
+done
+sed 's/^dim.*/dim N = 400, Z = 9000/' segments.ein >segments_known.ein
+want 0 "$EIN" verify segments_known.ein --threads 3 --flags="-O1 -march=native"
+
 # A transpose that may be large prefetches its next tile where it is.
 cat >transpose.ein <<'EIN'
 dim I, J

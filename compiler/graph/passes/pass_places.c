@@ -19,16 +19,9 @@ typedef struct Places {
   Rebuild b;
   Arena *scratch;
   const bool *shown;         /* by old id: something other than a vertex uses it; */
-  uint32_t *uses;            /*   slots that read it */
+  const uint32_t *uses;      /*   slots that read it */
   bool some;                 /* a value was looked up at a place */
 } Places;
-
-static void uses_count(Places *c, const EinRegion *r) {
-  vec_each_of(const EinNode, n, r->nodes) {
-    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) c->uses[n->input[k]->id]++;
-    if (n->kind == EIN_REPEAT) uses_count(c, n->body);
-  }
-}
 
 typedef struct Extreme {     /* what a vertex compares with its points */
   const Expr *at;            /* a read of the maximum or minimum, */
@@ -193,8 +186,7 @@ EinGraph *graph_places(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = place_made};
   Places c = {.b = {.arena = a, .old = g, .pass = "places", .notes = notes}, .scratch = arena_new()};
   c.shown = nodes_shown(a, g);
-  c.uses = NEW_ARRAY(c.scratch, uint32_t, g->n_nodes + 1);
-  uses_count(&c, g->top);
+  c.uses = nodes_used(a, g);
   EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
   arena_free(c.scratch);
   return c.some ? graph_simplify(a, graph_dead(a, made, notes), notes) : made;

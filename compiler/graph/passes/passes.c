@@ -22,6 +22,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"remainders", graph_remainders, false},
     {"parts", graph_parts, false},
     {"narrow", graph_narrow, false},
+    {"picked", graph_picked, false},
     {"flat", graph_flat, false},
     {"copies", graph_copies, false},
     {"views", graph_views, true},

@@ -47,6 +47,8 @@ EinGraph *graph_either(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_parts(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Drops labels on which a vertex does not depend, if only vertices read it. */
 EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Makes only those results of a reduction that are picked from it. */
+EinGraph *graph_picked(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Gives maps whose axes are groups of labels an axis for each label, if their readers go over whole groups. */
 EinGraph *graph_flat(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Gives values that nobody sees the order of axes in which maps read them. */
@@ -124,7 +126,7 @@ typedef struct PassInfo {
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
   bool one_site;             /* it is left out for many sites, whose blocks would be read in other cuts */
 } PassInfo;
-enum { GRAPH_PASSES = 33 };
+enum { GRAPH_PASSES = 34 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

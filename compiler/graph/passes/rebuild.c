@@ -241,6 +241,20 @@ bool *nodes_given(Arena *a, const EinGraph *g) {
   return given;
 }
 
+static void use_region(uint32_t *used, const EinRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const EinNode *n = r->nodes.at[i];
+    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) used[n->input[k]->id]++;
+    if (n->kind == EIN_REPEAT) use_region(used, n->body);
+  }
+}
+
+uint32_t *nodes_used(Arena *a, const EinGraph *g) {
+  uint32_t *used = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
+  use_region(used, g->top);
+  return used;
+}
+
 bool *nodes_shown(Arena *a, const EinGraph *g) {
   bool *shown = nodes_given(a, g);
   for (uint32_t i = 0; i < g->inputs.len; i++) show(shown, g->inputs.at[i]->fallback);

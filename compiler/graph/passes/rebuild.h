@@ -56,6 +56,7 @@ void rebuild_note(Rebuild *b, const char *what, Place place);
  * output, an assert, a repeat or a C function. */
 bool *nodes_given(Arena *a, const EinGraph *g);
 bool *nodes_shown(Arena *a, const EinGraph *g);
+uint32_t *nodes_used(Arena *a, const EinGraph *g); /* by id: the number of slots that read the node */
 
 /* A set of labels, of which there are at most 64, as bits: those below n. */
 static inline uint64_t labels_below(uint32_t n) { return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX; }

@@ -13,19 +13,11 @@ enum { LABELS_MOST = 60 };
 typedef struct Nested {
   Rebuild b;
   const bool *shown;         /* by old id: something other than a vertex uses it, in its shape */
-  uint32_t *uses;            /* by old id: slots that read it; */
+  const uint32_t *uses;      /* by old id: slots that read it; */
   const EinNode **inner;     /*   the reduction that it takes in, or a multiple of one; NULL: none; */
   uint32_t *red;             /*   its reduced labels, with those of that; */
   bool *taken;               /*   it has become a part of its reader */
 } Nested;
-
-static void uses_count(Nested *c, const EinRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
-    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) c->uses[n->input[k]->id]++;
-    if (n->kind == EIN_REPEAT) uses_count(c, n->body);
-  }
-}
 
 static bool may_nest(Reducer r) {
   return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_ANY || r == RED_ALL;
@@ -149,11 +141,10 @@ static bool not_taken(void *env, const EinNode *n) { return !((const Nested *)en
 EinGraph *graph_nested(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.keep = not_taken, .vertex = nested};
   Nested c = {.b = {.arena = a, .old = g, .pass = "nested", .notes = notes}, .shown = nodes_shown(a, g)};
-  c.uses = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
+  c.uses = nodes_used(a, g);
   c.inner = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1);
   c.red = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
   c.taken = NEW_ARRAY(a, bool, g->n_nodes + 1);
-  uses_count(&c, g->top);
   inner_find(&c, g->top);
   return rebuild(&c.b, a, g, &rules, &c);
 }

@@ -9,10 +9,13 @@
 
 /* ---- a stage's expression in the kernel ---------------------------------------------------------- */
 
-static uint32_t site_new(Sched *s, const TaskStage *stage, const TaskBuffer *b, uint32_t dim) {
-  LoopSite site = {.place = stage->place, .asked = s->t->mesh.n && task_fetched(&s->t->tasks, b->id)};
-  const char *of = b->name ? b->name->s : "a tensor without name", *in = stage->name ? stage->name->s : "a result";
-  Str label = s->labels[b->id][dim];
+/* What is read: a buffer, or what an earlier stage of the kernel keeps. */
+typedef struct ReadOf { Str name, label; bool asked; } ReadOf;
+
+static uint32_t site_new(Sched *s, const TaskStage *stage, ReadOf from, uint32_t dim) {
+  LoopSite site = {.place = stage->place, .asked = from.asked};
+  const char *of = from.name ? from.name->s : "a tensor without name", *in = stage->name ? stage->name->s : "a result";
+  Str label = from.label;
   const char *called = label ? arena_printf(s->arena, " (label %s)", label->s) : "";
   if (site.asked) site.text = strings_printf(s->t->strings, "an index of %s, read for %s", of, in);
   else site.text = strings_printf(s->t->strings, "index %u%s of %s, read for %s", dim + 1, called, of, in);
@@ -130,24 +133,44 @@ static uint32_t axis_of(const Sched *s, uint32_t memory, uint32_t axis) {
   return at;
 }
 
+/* Whether an index is tested when it is computed; all others are proved. */
+static bool is_tested(const Sched *s, const Expr *index) { return index_is_data(index) && !grouped_is_listed(s, index); }
+
+static const Expr *tested(Env *e, const Expr *index, const Expr *extent, ReadOf from, uint32_t dim) {
+  Sched *s = e->s;
+  const Expr *arg[3] = {index, extent, ex_int(s, site_new(s, e->stage, from, dim))};
+  return expr_op(s->x, OP_WITHIN, 3, arg);
+}
+
+static const Expr *kept_read(Env *e, const Expr *leaf) {
+  Sched *s = e->s;
+  uint32_t stage = e->stage->slot[leaf->i].index, n = leaf->n - s->outer;
+  const TaskStage *from = &s->task->stages.at[stage];
+  if (s->value[stage]) return s->value[stage];
+  const Expr **own = NEW_ARRAY(s->arena, const Expr *, n + 1);
+  for (uint32_t k = 0; k < n; k++) {
+    ReadOf source = {from->name, from->label[s->outer + k], false};
+    own[k] = leaf->arg[s->outer + k];
+    if (is_tested(s, own[k])) own[k] = tested(e, own[k], from->bound[s->outer + k], source, s->outer + k);
+  }
+  const Expr *const *at = kept_at(s, &n, own);
+  return place_read(s, s->of_stage[stage], n, at);
+}
+
 const Expr *ex_slot(Env *e, const Expr *leaf) {
   Sched *s = e->s;
   if (leaf->i >= e->stage->sum->n_slot) return e->packed[leaf->i - e->stage->sum->n_slot];
   TaskSlot slot = e->stage->slot[leaf->i];
-  if (slot.kept) {
-    if (s->value[slot.index]) return s->value[slot.index];
-    uint32_t n = leaf->n - s->outer;
-    const Expr *const *at = kept_at(s, &n, leaf->arg + s->outer);
-    return place_read(s, s->of_stage[slot.index], n, at);
-  }
+  if (slot.kept) return kept_read(e, leaf);
   const TaskBuffer *b = buffer_seen(s, slot.index);
   bool safe = leaf_is_safe(e, (uint32_t)leaf->i);
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, leaf->n + 1);
   for (uint32_t k = 0; k < leaf->n; k++) {
     at[k] = leaf->arg[k];
-    if (!index_is_data(at[k]) || grouped_is_listed(s, at[k])) continue; /* all others are proved */
-    const Expr *arg[3] = {at[k], b->dim[k], ex_int(s, site_new(s, e->stage, b, axis_of(s, slot.index, k)))};
-    at[k] = expr_op(s->x, OP_WITHIN, 3, arg);
+    if (!is_tested(s, at[k])) continue;
+    uint32_t axis = axis_of(s, slot.index, k);
+    ReadOf from = {b->name, s->labels[b->id][axis], s->t->mesh.n && task_fetched(&s->t->tasks, b->id)};
+    at[k] = tested(e, at[k], b->dim[k], from, axis);
   }
   const Expr *read = place_read(s, place_of_buffer(s, slot.index, false), leaf->n, at);
   if (safe) map_put(&s->safe, read, s);

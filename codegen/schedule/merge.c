@@ -13,6 +13,7 @@
  * own. */
 #include "expr/prove/prove.h"
 #include "expr/sum/law.h"
+#include "expr/prove/in_range.h"
 #include "schedule.h"
 
 typedef struct Pair { uint32_t stage, a, b; } Pair; /* two labels of a stage: b is the faster one */
@@ -198,7 +199,8 @@ static bool is_ordered(Reducer r) { return reducer_is_arg(r) || r == RED_MONOID;
 static void pair_look(Merge *m, Pair p) {
   const EinSum *sum = stage_at(m, p.stage)->sum;
   int kind = kind_of(m, p.stage, p.a);
-  Look l = {m, p, {m, p, ex_int(m->s, 0)}};
+  /* A label of its own: with a number, conditions would be decided, and leave out what has the labels. */
+  Look l = {m, p, {m, p, expr_label(m->s->x, sum->n_out + sum->n_red)}};
   m->ok &= p.a != p.b && kind == kind_of(m, p.stage, p.b) && store_is_pair(&l) &&
       (kind < 2 || p.b == p.a + 1 || !is_ordered(sum->reducer));
   if (kind == 0)
@@ -398,13 +400,27 @@ static bool is_one(const Merge *m, uint32_t stage, uint32_t label) {
   return !(sum->where && ex_has_label(sum->where, label)) && !(sum->domain && ex_has_label(sum->domain, label));
 }
 
+/* Whether what the stage keeps is read at data along the label, where the index is tested. */
+static bool is_tested(const Merge *m, uint32_t stage, uint32_t label) {
+  for (uint32_t i = stage + 1; i < m->k->stages.len; i++) {
+    const TaskStage *st = stage_at(m, i);
+    ExprNodes nodes = sum_nodes(m->s->arena, st->sum, HAS_READ);
+    for (const Expr *e; (e = expr_node(&nodes));) {
+      bool own = e->kind == EX_READ && st->slot[e->i].kept && st->slot[e->i].index == stage;
+      if (own && label < e->n && index_is_data(e->arg[label])) return true;
+    }
+  }
+  return false;
+}
+
 /* The labels of extent 1 to drop; a reduction keeps at least one of its labels. */
 static bool *ones_find(const Merge *m, uint32_t stage) {
   const EinSum *sum = stage_at(m, stage)->sum;
   bool *drop = NEW_ARRAY(m->s->arena, bool, sum->n_out + sum->n_red + 1);
   uint32_t left = sum->n_red;
   for (uint32_t l = 0; l < sum->n_out + sum->n_red; l++) {
-    drop[l] = is_one(m, stage, l) && (l < sum->n_out || (left > 1 && !is_ordered(sum->reducer)));
+    bool goes = l < sum->n_out ? !is_tested(m, stage, l) : left > 1 && !is_ordered(sum->reducer);
+    drop[l] = goes && is_one(m, stage, l);
     left -= l >= sum->n_out && drop[l];
     for (uint32_t i = 0; l < m->k->n_outer && i < m->k->stages.len; i++) drop[l] &= is_one(m, i, l);
   }

@@ -184,6 +184,9 @@ static const Expr *fold_literals(Exprs *p, Op op, DType t, uint32_t n, const Exp
   return expr_int(p, t, op_value(op, t, n, v).i);
 }
 
+/* Whether a factor may be dropped: it reads nothing, so an index that it is in is no data, and nobody tests it. */
+static bool may_go(const Expr *e) { return !(e->has & (HAS_READ | HAS_CALL)); }
+
 /* x+0, x-0, x*1, x*0, x//1, x%1, and choices by a literal bool; NULL where nothing can be dropped. */
 static const Expr *fold_unit(Exprs *p, Op op, uint32_t n, const Expr *const *arg) {
   const Expr *a = arg[0], *b = n > 1 ? arg[1] : NULL;
@@ -193,10 +196,10 @@ static const Expr *fold_unit(Exprs *p, Op op, uint32_t n, const Expr *const *arg
   case OP_ADD: return expr_is_int(b, 0) ? a : expr_is_int(a, 0) ? b : NULL;
   case OP_SUB: return expr_is_int(b, 0) ? a : NULL;
   case OP_MUL:
-    if (expr_is_int(a, 0) || expr_is_int(b, 1)) return a;
-    return expr_is_int(b, 0) || expr_is_int(a, 1) ? b : NULL;
+    if ((expr_is_int(a, 0) && may_go(b)) || expr_is_int(b, 1)) return a;
+    return (expr_is_int(b, 0) && may_go(a)) || expr_is_int(a, 1) ? b : NULL;
   case OP_IDIV: return expr_is_int(b, 1) ? a : NULL;
-  case OP_MOD: return expr_is_int(b, 1) ? expr_int(p, DT_I64, 0) : NULL;
+  case OP_MOD: return expr_is_int(b, 1) && may_go(a) ? expr_int(p, DT_I64, 0) : NULL;
   case OP_AND:
     if (is_bool(a, false) || is_bool(b, true)) return a;
     return is_bool(a, true) || is_bool(b, false) ? b : NULL;

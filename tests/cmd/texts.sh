@@ -55,10 +55,11 @@ for stop in optimised task loop; do
 done
 want 0 "$EIN" verify best.graph -D N=3 $O
 for text in turns.task turns.loop; do
-  want 2 "$EIN" run $text -D N=3 --target=eval
-  says "past the graph"
-  want 2 "$EIN" verify $text -D N=3
-  says "past the graph"
+  want 0 "$EIN" run $text -D N=3 --target=eval
+  cp out eval
+  want 0 "$EIN" run $text -D N=3 --target=c $O
+  cmp -s out eval || wrong "eval and C differ: $(cat eval)"
+  want 0 "$EIN" verify $text -D N=3 $O
   want 2 "$EIN" graph $text
   want 2 "$EIN" build $text --stop=optimised
   want 2 "$EIN" run $text -D N=3 --expect

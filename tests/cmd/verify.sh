@@ -159,4 +159,6 @@ faulty unstable.ein 's|) / 7.0f|) / 7.002f|' s
 faulty unstable.ein 's/!(v <= v_2)/!(v >= v_2)/' m
 faulty elimination.ein 's|-(v_2 / v_3)|-(1.001f * v_2 / v_3)|' M
 
+# Conditions of labels alone, which a merged label would decide.
+want 0 "$EIN" verify "$here/../run/or_else_stencil.ein" --flags=-O0
 finish

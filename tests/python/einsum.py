@@ -19,6 +19,7 @@ from ein import again, numpys, views
 
 EINSUM = pathlib.Path(__file__).resolve().parent.parent / "einsum"
 sys.path.append(str(EINSUM))
+import common  # noqa: E402
 import rows as corpus  # noqa: E402
 
 np = module("numpy")
@@ -27,7 +28,7 @@ LARGE = 200000  # multiplications: what has more is compiled
 
 
 def rows_of(name):
-    rows = corpus.rows_read(EINSUM / name)
+    rows = common.rows_read(EINSUM / name)
     return [r for r in rows if r.get("expect")] or list(corpus.kernels_as_rows(rows))
 
 

@@ -15,6 +15,7 @@ typedef struct Narrow {
   const bool *shown;         /* by old id: something other than a vertex uses it, in its shape */
   const bool **kept;         /* by old id: the dimensions that are left; NULL: all */
   const Expr *const *const *point;
+  uint64_t *tested;          /* by old id: axes at which it is read at data, which are tested, as bits */
 } Narrow;
 
 typedef struct Draft {
@@ -98,6 +99,7 @@ static const bool *labels_kept(Narrow *w, Draft *d) {
   expr_labels(s->body, s->n_out, used);
   if (s->where) expr_labels(s->where, s->n_out, used);
   if (s->domain) expr_labels(s->domain, s->n_out, used);
+  for (uint32_t k = 0; k < s->n_out; k++) used[k] |= w->tested[n->id] >> (k < 63 ? k : 63) & 1;
   fails = fails || leans_on_point(w, d, used);
   for (uint32_t k = 0; k < s->n_out; k++) {
     if (fails && !has_points(n->bound[k])) used[k] = true;
@@ -180,10 +182,24 @@ static EinNode *narrowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   return narrow_vertex(w, r, &d, input);
 }
 
+/* Notes the axes at which a vertex is read at data: whether an index is in range is tested there. */
+static void tested_find(Arena *a, const EinRegion *r, uint64_t *tested) {
+  vec_each_of(const EinNode, n, r->nodes) {
+    if (n->kind == EIN_REPEAT) tested_find(a, n->body, tested);
+    if (n->kind != EIN_VERTEX) continue;
+    ExprNodes nodes = sum_nodes(a, n->sum, HAS_READ);
+    for (const Expr *e; (e = expr_node(&nodes));)
+      for (uint32_t k = 0; e->kind == EX_READ && k < e->n; k++)
+        if (index_is_data(e->arg[k])) tested[n->input[e->i]->id] |= (uint64_t)1 << (k < 63 ? k : 63);
+  }
+}
+
 EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = narrowed};
   Narrow w = {.b = {.arena = a, .pass = "narrow", .notes = notes}, .shown = nodes_shown(a, g),
       .kept = NEW_ARRAY(a, const bool *, g->n_nodes + 1)};
   w.point = points_find(a, g, w.shown);
+  w.tested = NEW_ARRAY(a, uint64_t, g->n_nodes + 1);
+  tested_find(a, g->top, w.tested);
   return rebuild(&w.b, a, g, &rules, &w);
 }

@@ -54,7 +54,8 @@ static const EinNode *picked_of(const Picked *c, const EinNode *n) {
   if (of->kind != EIN_VERTEX || of->region != n->region || c->shown[of->id] || c->uses[of->id] != 1) return NULL;
   const EinSum *in = of->sum;
   bool plain = in->n_red && !in->by && !in->domain && of->rank == in->n_out;
-  if (!plain || in->dtype != s->acc || s->dtype != s->acc || s->n_out + in->n_red > LABELS_MOST || in->n_out + in->n_red > LABELS_MOST) return NULL;
+  if (!plain || in->dtype != s->acc || s->dtype != s->acc) return NULL;
+  if (s->n_out + in->n_red > LABELS_MOST || in->n_out + in->n_red > LABELS_MOST) return NULL;
   if (in->reducer == RED_MONOID || expr_can_fail(in->body) || (in->where && expr_can_fail(in->where))) return NULL;
   if (points_of(n) * (double)FEWER > points_of(of) || !are_tested(of, e)) return NULL;
   return of;

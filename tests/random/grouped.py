@@ -7,11 +7,9 @@ Keys are out of range at times, predicates leave rows out, and something may be 
 integers, so every order of a sum gives the same. `ein verify` must find the same outputs, or the same failure, by eval
 and by C. The options are verify's (default --target=jit). A failure prints the program. Exits with 1 if any fail, or if
 fewer than half of the programs have groups."""
-import random
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
+
+from verified import verify_all
 
 SPOIL = [(7, 5, 3), (11, 4, 2), (3, 8, 5)]
 
@@ -113,26 +111,8 @@ class Program:
 
 
 def main():
-    ein, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    options = sys.argv[4:] or ["--target=jit"]
-    count = {"equal": 0, "both fail": 0, "with groups": 0}
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "grouped.ein")
-        for seed in range(first, last + 1):
-            path.write_text(Program(random.Random(seed)).text())
-            loops = subprocess.run([ein, "build", "--stop=loop", "-o", "-", str(path)], stdin=subprocess.DEVNULL, capture_output=True,
-                                   text=True, timeout=300)
-            count["with groups"] += "rows sorted into" in loops.stdout
-            done = subprocess.run([ein, "verify", str(path), *options], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  timeout=300)
-            if done.returncode == 0:
-                count["both fail" if "both fail" in done.stdout else "equal"] += 1
-            else:
-                failed += 1
-                print(f"seed {seed}, exit code {done.returncode}:\n{path.read_text()}{done.stdout}{done.stderr}")
-    print(", ".join(f"{n} {what}" for what, n in count.items()) + f", {failed} failed")
-    return failed > 0 or 2 * count["with groups"] < last - first + 1
+    n, count, failed = verify_all(lambda r: Program(r).text(), "loop", lambda loops: "rows sorted into" in loops, "with groups")
+    return failed > 0 or count["refused"] > 0 or 2 * count["with groups"] < n
 
 
 sys.exit(main())

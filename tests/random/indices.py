@@ -5,11 +5,9 @@ Each seed gives a program with one read at a random index, made of labels, integ
 number everywhere. What is read is an input, or rows that a kernel may keep, or a sum of which only this may be made. Often it cancels to something that does not depend on data any more, and often it is out of range.
 `ein verify` must find the same outputs, or the same failure, by eval and by C. The options are verify's (default
 --target=jit). A failure prints the program. Exits with 1 if any fail."""
-import random
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
+
+from verified import verify_all
 
 LEAVES = ["i", "i", "i", "j", "j", "j", "p[i+0]", "p[j+0]", "q[p[i+0]]", "k", "m", "z[i]", "u[i]", "c[i,j]", "s"]
 READS = ["output Y[i:I,j:J] = X[{e}]", "output Y[i:I,j:J] = X[{e}] ?? -7", "output Y[i:I] = sum[j:J] X[{e}]",
@@ -52,24 +50,7 @@ def program(r):
 
 
 def main():
-    ein, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    options = sys.argv[4:] or ["--target=jit"]
-    count = {"equal": 0, "both fail": 0, "refused": 0}
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "index.ein")
-        for seed in range(first, last + 1):
-            path.write_text(program(random.Random(seed)))
-            done = subprocess.run([ein, "verify", str(path), *options], stdin=subprocess.DEVNULL, capture_output=True,
-                                  text=True, timeout=300)
-            if done.returncode == 1 and "error[E" in done.stderr:
-                count["refused"] += 1
-            elif done.returncode == 0:
-                count["both fail" if "both fail" in done.stdout else "equal"] += 1
-            else:
-                failed += 1
-                print(f"seed {seed}, exit code {done.returncode}:\n{path.read_text()}{done.stdout}{done.stderr}")
-    print(", ".join(f"{n} {what}" for what, n in count.items()) + f", {failed} failed")
+    _, count, failed = verify_all(program)
     return failed > 0 or not count["equal"]
 
 

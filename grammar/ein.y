@@ -266,6 +266,8 @@ primary(A) ::= ID(N) brackets(B).                       { A = build_index(p, N, 
 primary(A) ::= ID(N) LP args(X) RP.                     { A = build_call(p, N, NULL, X); }
 primary(A) ::= ID(N) brackets(B) LP args(X) RP.         { A = build_call(p, N, B, X); }
 primary(A) ::= ID(N) restricted(B) LP args(X) RP.       { A = build_call(p, N, B, X); }
+primary(A) ::= LB(F) list(L) RB.                        { A = build_list(p, F, L); }
+primary(A) ::= LB(F) list(L) COMMA RB.                  { A = build_list(p, F, L); }
 primary(A) ::= LP(F) e(E) RP.                           { A = build_paren(p, F, E); }
 primary(A) ::= LP(F) e(E) RP brackets(B).               { A = build_subst(p, F, E, B); }
 primary(A) ::= DTYPE(T) LP e(E) RP.                     { A = build_cast(p, T, E); }

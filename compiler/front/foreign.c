@@ -210,8 +210,10 @@ const char *foreign_function(const char *s, size_t len) {
       {"reduce", "an equation says it: `Y[i] = mean[j] X[i,j]`"},
       {"eye identity", "the unit matrix is an equation: `E[i:8,j:8] = if i == j then 1 else 0`"},
       {"astype cast", "a conversion is named by its dtype: `f64($1)`"},
-      {"load loadtxt read array tensor",
+      {"load loadtxt read",
        "data is declared, `input X[n:8] : f32`, and given to a run: `ein run x.ein X=x.npy`"},
+      {"array tensor asarray",
+       "few values are listed, `w[k] = [1, 2, 1]`; data is declared, `input X[n:8] : f32`, and given to a run"},
       {"print", "`output x` makes a result of a tensor"},
   };
   return foreign_find(functions, COUNT(functions), s, len);

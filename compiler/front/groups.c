@@ -77,6 +77,7 @@ static bool takes_no_groups(const Ast *a) {
 static Ast *copy_node(Groups *g, const Ast *a) {
   const AstItems *parts = a->kind == AST_NAME || a->kind == AST_SIZE ? parts_of(g, a->name.s) : NULL;
   if (parts) return number(g, parts, a->kind == AST_SIZE);
+  if (a->kind == AST_LIST && parts_of(g, a->name.s)) g->wrong = a->name;
   Ast *to = arena_copy(g->arena, a, sizeof *to);
   to->b = copy(g, a->b);
   to->c = copy(g, a->c);

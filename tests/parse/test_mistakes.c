@@ -142,7 +142,7 @@ static const Mistake mistakes[] = {
     {"a = f(max(), size(3), grad(x), all())",
         "E021 1:7 max[k]; E021 1:14 size(j); E021 1:23 grad(loss; E021 1:32 all[k]", NULL},
     {"a = \"text\"", "E001 1:5 `use`, `assert`", ""},
-    {"a = [1, 2]", "E001 1:5 no lists", ""},
+    {"a = {1, 2}", "E001 1:5 square brackets", ""},
     /* characters and numbers */
     {"a = 12abc + 0x1F", "E004 1:5 12 * abc; E004 1:13 decimal", NULL},
     {"a = 1. + .5", "E004 1:5 1.0; E004 1:10 0.5", NULL},

@@ -57,6 +57,7 @@ static const Case expressions[] = {
   {"f32(x) + i64(y)", "(+ (f32 x) (i64 y))"},
   {"u[x = x + r - 1, c = 0]", "u[x=(- (+ x r) 1) c=0]"},
   {"(a * b)[j = e]", "(subst (* a b) [j=e])"},
+  {"[1, [a, 2,], x[i]]", "(list ?: 1 (list ?: a 2) x[i])"},
   {"X[i, 2*j+1, (h d), k:K, (h2:H d2)]", "X[i (+ (* 2 j) 1) (group h d) k:K (group h2:H d2)]"},
   {"X[(a + b), (a:2*N b c:3)]", "X[(paren (+ a b)) (group a:(* 2 N) b c:3)]"},
   {"E[tok[s], a, (s)]", "E[tok[s] a (paren s)]"},

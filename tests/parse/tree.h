@@ -144,8 +144,9 @@ static void print_expr(Buf *b, const Ast *e) {
     if (e->bracketed) print_items(b, &e->items);
     buf_char(b, ')');
     break;
-  case AST_RESULTS:
-    buf_str(b, "(results");
+  case AST_LIST: case AST_RESULTS:
+    buf_str(b, e->kind == AST_LIST ? "(list" : "(results");
+    if (e->kind == AST_LIST) buf_printf(b, " %s:", e->name.s ? e->name.s->s : "?");
     for (uint32_t i = 0; i < e->args.len; i++) print_part(b, e->args.at[i]);
     buf_char(b, ')');
     break;

@@ -464,8 +464,9 @@ static bool frame_groups(Elab *x, Frame *f, const Ast *a, const Ast **call) {
   if (!g.wrong.s) return true;
   bool list = a->items.len > def->items.len;
   Diag *d = list ? complain_count(x, a, "label", 1, a->items.len)
-                 : diag_add(x->diags, D_E053, a->span, "%s substitutes for its label %s, which is a group here",
-                       def->name.s->s, g.wrong.s->s);
+                 : diag_add(x->diags, D_E053, a->span, "%s %s its label %s, which is a group here",
+                       def->name.s->s, def->e->kind == AST_LIST ? "lists values along" : "substitutes for",
+                       g.wrong.s->s);
   diag_at(x->diags, d, g.wrong.span, list ? "substitutes for its label" : "wants a label");
   if (list) diag_hint(x->diags, d, "its form is `%s`", call_form(x, def));
   diag_hint(x->diags, d, "%s where a def reduces over its label, or counts by it",

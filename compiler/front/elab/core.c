@@ -612,20 +612,24 @@ static Core *core_neg(Elab *x, Scope *s, const Ast *a) {
   return core_op(x, OP_NEG, a->span, 1, &c);
 }
 
-static Core *core_if(Elab *x, Scope *s, const Ast *a) {
-  Scope in = *s;
-  in.reach = NULL;
-  Core *arg[3] = {core_from_ast(x, &in, a->a), core_from_ast(x, &in, a->b), core_from_ast(x, &in, a->c)};
-  if (!arg[0] || !arg[1] || !arg[2] || !want_bool(x, arg[0], a->op_span, "if")) return core_failed(x);
+Core *core_chosen(Elab *x, Span span, const char *what, Core **arg) {
   if ((arg[1]->type.dtype == DT_BOOL) != (arg[2]->type.dtype == DT_BOOL)) {
-    Diag *d = diag_add(
-        x->diags, D_E081, arg[2]->span, "the branches are %s and %s", type_name(arg[1]->type), type_name(arg[2]->type));
+    Diag *d = diag_add(x->diags, D_E081, arg[2]->span, "the %s are %s and %s", what, type_name(arg[1]->type),
+        type_name(arg[2]->type));
     hint_kinds(x, d, arg[1], arg[2]);
     return core_failed(x);
   }
   if (!literal_fits(x, arg[1], arg[2]->type, arg[2]->span) || !literal_fits(x, arg[2], arg[1]->type, arg[1]->span))
     return core_failed(x);
-  return core_with(x, CORE_SELECT, a->span, type_join(arg[1]->type, arg[2]->type), 3, arg);
+  return core_with(x, CORE_SELECT, span, type_join(arg[1]->type, arg[2]->type), 3, arg);
+}
+
+static Core *core_if(Elab *x, Scope *s, const Ast *a) {
+  Scope in = *s;
+  in.reach = NULL;
+  Core *arg[3] = {core_from_ast(x, &in, a->a), core_from_ast(x, &in, a->b), core_from_ast(x, &in, a->c)};
+  if (!arg[0] || !arg[1] || !arg[2] || !want_bool(x, arg[0], a->op_span, "if")) return core_failed(x);
+  return core_chosen(x, a->span, "branches", arg);
 }
 
 static Core *core_cast(Elab *x, Scope *s, const Ast *a) {
@@ -683,6 +687,7 @@ static Core *core_inner(Elab *x, Scope *s, const Ast *a) {
     case AST_CAST: return core_cast(x, s, a);
     case AST_SIZE: return core_size(x, s, a);
     case AST_GRAD: return core_grad(x, s, a);
+    case AST_LIST: return core_list(x, s, a);
     case AST_RESULTS: bug("several results, and none is taken");
     case AST_PAREN: in.reach = NULL; return core_from_ast(x, &in, a->a);
   }

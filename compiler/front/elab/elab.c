@@ -204,6 +204,16 @@ bool core_closed(Elab *x, const Core *c, const Ast *e, LabelSet out, const char 
   return !over.n;
 }
 
+/* A literal that c is, or may choose, and that does not fit; NULL: there is none. */
+static const Core *literal_beyond(const Core *c, DType to) {
+  if (c->kind == CORE_SELECT) {
+    const Core *in = literal_beyond(c->arg[1], to);
+    return in ? in : literal_beyond(c->arg[2], to);
+  }
+  bool literal = c->kind == CORE_CONST && c->type.weak == WEAK_LITERAL && c->e->kind == EX_INT;
+  return literal && dtype_is_int(to) && !dtype_holds(to, c->e->i) ? c : NULL;
+}
+
 bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state) {
   if (dtype < 0) return true;
   Type t = c->type;
@@ -211,9 +221,10 @@ bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state) {
   bool ok = t.dtype == to || dtype_is_float(to) || (t.weak && t.weak != WEAK_REAL && to != DT_BOOL);
   if (t.dtype == DT_BOOL && to != DT_BOOL) ok = false;
   if (!ok && dtype_is_int(t.dtype) && dtype_is_int(to)) ok = dtype_join(t.dtype, to) == to;
-  bool literal = c->kind == CORE_CONST && c->type.weak == WEAK_LITERAL && c->e->kind == EX_INT;
-  if (ok && literal && dtype_is_int(to) && !dtype_holds(to, c->e->i)) {
-    Diag *g = diag_add(x->diags, D_E082, c->span, "%lld does not fit into %s", (long long)c->e->i, dtype_name(to));
+  const Core *beyond = ok ? literal_beyond(c, to) : NULL;
+  if (beyond) {
+    Diag *g = diag_add(
+        x->diags, D_E082, beyond->span, "%lld does not fit into %s", (long long)beyond->e->i, dtype_name(to));
     if (typed.src) diag_at(x->diags, g, typed, "%s", dtype_name(to));
     diag_hint(x->diags, g, "write a wider dtype, such as `i64`, or a smaller number");
     return false;

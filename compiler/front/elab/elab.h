@@ -11,7 +11,8 @@
  *   defs.c     names in a def's body   vertex.c   a vertex under construction
  *   extern.c   C functions             stated.c   adjoints stated with a def
  *   monoid.c   user-defined monoids    tuple.c    monoids of tuples  tuple_lower.c  their reductions, as maps
- *   grad.c     gradients               elab.c     statements, and graph_from_ast */
+ *   grad.c     gradients               list.c     lists of values
+ *   elab.c     statements, and graph_from_ast */
 #ifndef EIN_ELAB_H
 #define EIN_ELAB_H
 
@@ -356,6 +357,8 @@ Core *core_from_ast(Elab *x, Scope *s, const Ast *a);          /* NULL after a c
 Core *core_label(Elab *x, LabelVar *v, Span span);
 Core *core_const(Elab *x, const Expr *e, Type t, Span span);
 Core *core_op(Elab *x, Op op, Span span, uint32_t n, Core **arg); /* checks types */
+Core *core_chosen(Elab *x, Span span, const char *what, Core **arg); /* if arg0 then arg1 else arg2; what the last two
+                                                                * are, for messages */
 Symbol *scope_symbol(Elab *x, const Scope *s, Str name);       /* as seen from there; NULL: there is none */
 const Expr *size_from_ast(Elab *x, Scope *s, const Ast *a);    /* a dim expression; NULL after a complaint */
 bool item_is_size(Elab *x, Scope *s, const Ast *a);            /* consists only of numbers, dims and such parameters */
@@ -380,6 +383,9 @@ EinNode *scalar_made(Elab *x, const Ast *e);                   /* an equation wi
 
 /* grad.c */
 Core *core_grad(Elab *x, Scope *s, const Ast *a);
+
+/* list.c */
+Core *core_list(Elab *x, Scope *s, const Ast *a);
 
 /* core_reduce.c */
 Core *core_reduce(Elab *x, Scope *s, const Ast *a);

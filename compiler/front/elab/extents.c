@@ -162,6 +162,8 @@ static bool extents_differ(Elab *x, const Expr *a, const Expr *b) {
 
 static bool is_said(const ExtentFact *f) { return !strcmp(f->from, "its size"); } /* label:size */
 
+static bool is_listed(const ExtentFact *f) { return !strcmp(f->from, "the list"); } /* [a, b, c] */
+
 /* "4 in A", "said to be 4" */
 static const char *fact_short(Elab *x, const ExtentFact *f) {
   const char *e = extent_text(x, f->extent);
@@ -186,6 +188,7 @@ static void complain_disagree(Elab *x, LabelVar *v, const ExtentFact *other) {
   diag_note(x->diags, d, "%s", fact_note(x, other));
   for (uint32_t i = 0; i < v->facts.len; i++)
     if (&v->facts.at[i] != other) diag_at(x->diags, d, v->facts.at[i].span, "%s", fact_note(x, &v->facts.at[i]));
+  if (is_listed(first) || is_listed(other)) return;
   if (extents_differ(x, first->extent, other->extent)) {
     const Expr *said = is_said(first) ? first->extent : other->extent,
                *read = is_said(first) ? other->extent : first->extent;

@@ -493,6 +493,19 @@ static AstVal size_value(AstRun *r, const Ast *e, AstAt at) {
   return val_int(DT_I64, l && !r->why ? ast_label_size(r, l, e->span) : 0, WEAK_SIZE);
 }
 
+static AstVal list_value(AstRun *r, const Ast *e, AstAt at) {
+  AstLabel *l = label_find(r, at.scope, e->name);
+  int64_t k = l && !r->why ? label_value(r, l, at, e->span).v.i : 0;
+  AstVal out = ast_val(DT_I64, 0, 0);
+  for (uint32_t i = 0; i < e->args.len && !r->why; i++) {
+    AstAt in = at;
+    in.typing = at.typing || i != k;
+    AstVal x = ast_eval_at(r, e->args.at[i], in);
+    out = i ? choose(r, out, x, i != k, e->span) : x;
+  }
+  return out;
+}
+
 static AstVal cast(AstRun *r, const Ast *e, AstAt at) {
   AstVal x = ast_eval_at(r, e->a, narrow(at));
   x.v = value_cast(x.v, e->dtype);
@@ -518,6 +531,7 @@ static AstVal eval_kind(AstRun *r, const Ast *e, AstAt at) {
   case AST_CALL: return call(r, e, at);
   case AST_CAST: return cast(r, e, at);
   case AST_SIZE: return size_value(r, e, at);
+  case AST_LIST: return list_value(r, e, at);
   case AST_PAREN: return ast_eval_at(r, e->a, at);
   case AST_RESULTS: bug("several results, and none is taken");
   case AST_GRAD: ast_fail(r, e->span, "the AST evaluator does no grad"); break;

@@ -453,6 +453,10 @@ static void walk(Walk *w, const Ast *e, AstScope *s, bool bound) {
   case AST_REDUCE: walk_reduce(w, e, s, bound); break;
   case AST_CALL: walk_call(w, e, s, bound); break;
   case AST_SIZE: break;
+  case AST_LIST:
+    walk_label(w, e->name, s, bound, e->args.len);
+    for (uint32_t i = 0; i < e->args.len; i++) walk(w, e->args.at[i], s, bound);
+    break;
   default:
     walk(w, e->a, s, bound);
     walk(w, e->b, s, bound);

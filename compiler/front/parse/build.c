@@ -356,6 +356,12 @@ Ast *build_results(Parse *p, Token open, Ast *first, uint32_t others) {
   return node_end(p, e);
 }
 
+Ast *build_list(Parse *p, Token open, uint32_t args) {
+  Ast *e = node_new(p, AST_LIST, open.at);
+  args_take(p, e, args);
+  return node_end(p, e);
+}
+
 Ast *build_paren(Parse *p, Token open, Ast *a) {
   Ast *e = node_new(p, AST_PAREN, open.at);
   e->a = a;

@@ -82,6 +82,17 @@ static void stmt_dtype(Parse *p, AstStmt *s, Token t) {
   s->dtype_span = span_at(p, t.at, t.end);
 }
 
+/* Gives a list on a right side, and the lists in it, the labels of the left: the outer one goes along the first. In a
+ * declaration a bare name is a size. */
+static void lists_along(Ast *e, AstName left, const AstItems *items, bool sizes, uint32_t k) {
+  if (!e || e->kind != AST_LIST) return;
+  const AstItem *it = k < items->len ? &items->at[k] : NULL;
+  Str label = it && !(sizes && it->kind == ITEM_EXPR) ? ast_item_label(it) : NULL;
+  if (label) e->name = (AstName){label, it->span};
+  e->op_span = left.span;
+  for (uint32_t i = 0; i < e->args.len; i++) lists_along(e->args.at[i], left, items, sizes, k + 1);
+}
+
 AstStmt *build_equation(Parse *p, StmtKind kind, Token first, AstLeft *l, Token dtype, Ast *e) {
   AstStmt *s = stmt_new(p, kind, first.kind ? first.at : l->name.span.at);
   s->output = first.kind == TOK_OUTPUT;
@@ -90,6 +101,7 @@ AstStmt *build_equation(Parse *p, StmtKind kind, Token first, AstLeft *l, Token 
   if (l->b) s->items = l->b->items;
   stmt_dtype(p, s, dtype);
   s->e = e;
+  lists_along(e, s->name, &s->items, false, 0);
   return s;
 }
 
@@ -131,6 +143,7 @@ AstStmt *build_decls(Parse *p, StmtKind kind, Token first, uint32_t from, Token 
   p->lists.decls.len = from;
   stmt_dtype(p, s, dtype);
   s->e = e;
+  lists_along(e, s->decls.at[0].name, &s->decls.at[0].items, true, 0);
   return s;
 }
 
@@ -178,6 +191,7 @@ AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t 
   stmt_labels(p, s, labels);
   if (body) stmt_body(s, body);
   s->e = e;
+  lists_along(e, s->name, &s->items, false, 0);
   return s;
 }
 

@@ -108,7 +108,8 @@ static void match_brackets(Fmt *f) {
       open.len--;
       if (open.len && broken && w[vec_last(open)].t.kind == TOK_LC) w[vec_last(open)].flag = true;
     } else if (k == TOK_LP || k == TOK_LB || k == TOK_LC) {
-      w[i].flag = k == TOK_LB || (k == TOK_LC && i && w[i - 1].t.kind == COMMENT);
+      bool list = i && (w[i - 1].t.kind == TOK_ASSIGN || w[i - 1].t.kind == TOK_COMMA || w[i - 1].t.kind == TOK_LB);
+      w[i].flag = (k == TOK_LB && !list) || (k == TOK_LC && i && w[i - 1].t.kind == COMMENT);
       vec_push(f->arena, open, i);
     }
   }

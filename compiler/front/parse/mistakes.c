@@ -184,6 +184,7 @@ static void want_groups(Wanted *w, bool *ok) {
   if (expression) want(w, ok[TOK_NOT] ? "an expression" : "an operand");
   if (infix) want(w, "an operator");
   ok[TOK_FROM] = ok[TOK_TO] = ok[TOK_EXTERN] = false; /* never alone, and seldom what was meant */
+  if (expression) ok[TOK_LB] = false; /* a list: an expression, too */
   if (infix && !expression) ok[TOK_LP] = ok[TOK_LB] = false; /* for a call or an index: too much to list */
   for (int k = 0; k < TOKEN_KINDS; k++) {
     bool heads = statement && (token_facts(k) & HEADS || k == TOK_ID);
@@ -265,9 +266,7 @@ static int anything_else(const Scene *s) {
   bool block = s->t.kind == TOK_LC && s->last.kind == TOK_ASSIGN;
   if (block && s->p->stmt.first.kind == TOK_DEF)
     diag_hint(s->p->diags, g, "a def has `=` or a block: `def f(x) { y = 2 * x; y + 1 }`");
-  else if ((s->t.kind == TOK_LB || block) && s->ok[TOK_INT])
-    diag_hint(s->p->diags, g,
-              "there are no lists of values: data is an `input`, or computed from labels");
+  else if (block && s->ok[TOK_INT]) diag_hint(s->p->diags, g, "a list of values is in square brackets: `[1, 2, 1]`");
   Token f = s->in == TOK_LP ? vec_last(s->p->open).operand : (Token){0}; /* einsum("ij->ji", X) */
   const char *ours = f.kind == TOK_ID ? foreign_function(token_text(s->p, f), f.end - f.at) : NULL;
   static const char *const none[FOREIGN_ARGS] = {0};
@@ -370,12 +369,16 @@ static int empty_brackets(const Scene *s) {
               word, n, word);
   else if (of == OPEN_COUNT)
     diag_hint(p->diags, g, "say which labels to count over: `count[i where p]`");
+  else if (of == OPEN_LIST)
+    diag_hint(p->diags, g, "a list has at least one element: `w[k] = [1, 2, 1]`");
   else
     diag_hint(p->diags, g, "what has no labels is written without brackets: `%.*s`", n, word);
   return TOK_BAD;
 }
 
 static int second_brackets(const Scene *s) {
+  if (s->t.kind == TOK_LB && s->last.kind == TOK_RB && s->p->at.closed == OPEN_LIST)
+    return scene_tell(s, D_E001, "a list is read by its name", "give it one, `w[k] = [1, 2, 1]`, and read `w[k]`");
   if (s->t.kind != TOK_LB || s->last.kind != TOK_RB || s->p->at.closed != OPEN_PLAIN) return PASS;
   return scene_tell(s, D_E001, "a second pair of brackets", "all indices stand in one pair: `A[i,j]`");
 }

@@ -22,9 +22,14 @@ int rule_missing_bracket(const Scene *s) {
 int rule_missing_comma(const Scene *s) {
   if (!s->ok[TOK_COMMA] || s->in == TOK_LC || !s->in || !ends_operand(s)) return PASS;
   if (!begins_operand(s->t.kind) || s->t.kind == TOK_IF || s->t.kind == TOK_NOT) return PASS;
+  bool list = s->in == TOK_LB && vec_last(s->p->open).of == OPEN_LIST;
+  if (list && token_is(s->p, s->t, "for"))
+    return scene_tell(s, D_E001, "a list has elements, and no loop", "labels count: `w[k:3] = 2*k` is 0, 2, 4");
   Diag *g = scene_say(s, D_E001, "unexpected %s: a comma or an operator is missing before it",
                 token_shown(s->p, s->t));
-  if (s->in == TOK_LB)
+  if (list)
+    diag_hint(s->p->diags, g, "the elements of a list are parted by commas: `[1, 2, 1]`");
+  else if (s->in == TOK_LB)
     diag_hint(s->p->diags, g,
               "labels are parted by commas, `[i, j]`; a group is in parentheses, `[(i j)]`");
   else

@@ -48,6 +48,10 @@ int rule_semicolon(const Scene *s) {
   const Parse *p = s->p;
   if (s->t.kind != TOK_NEWLINE || s->t.end == s->t.at || *token_text(p, s->t) != ';' || s->in != TOK_LB) return PASS;
   const Open *open = &vec_last(p->open);
+  if (open->of == OPEN_LIST) {
+    scene_tell(s, D_E001, "unexpected `;` in a list", "a row is a list of its own: `[[1, 2], [3, 4]]`");
+    return TOK_COMMA;
+  }
   bool names = open->of == OPEN_PLAIN || names_ahead(p, TOK_RB);
   int answer = names ? TOK_COMMA : TOK_WHERE;
   if (!s->ok[answer]) return PASS;
@@ -276,7 +280,8 @@ int complain_word(Parse *p, Token t) {
   if (t.kind != TOK_REDUCER && t.kind != TOK_COUNT && t.kind != TOK_DTYPE && t.kind != TOK_CONST) return t.kind;
   Scene s = {.p = p, .t = t, .last = p->at.last};
   int last = p->at.last.kind;
-  bool item = p->open.len && vec_last(p->open).kind == TOK_LB && (last == TOK_LB || last == TOK_COMMA);
+  bool item = p->open.len && vec_last(p->open).kind == TOK_LB && vec_last(p->open).of != OPEN_LIST &&
+      (last == TOK_LB || last == TOK_COMMA);
   bool known = p->diags->errors && misnamed(p, t, false);
   if ((!item && !known) || !grammar_accepts(p->grammar, TOK_ID)) return t.kind;
   return word_is_name(&s, item, known) ? word_names(&s, t, TOK_ID) : t.kind;

@@ -104,6 +104,7 @@ static void bracket_open(Parse *p, Token t) {
       .indent = p->stmt.indent, .assumed = t.kind == TOK_LC && p->src->bytes[t.at] != '{'};
   if (t.kind == TOK_LB && (p->at.reducer == 1 || p->at.reducer == 3)) o.of = OPEN_REDUCER;
   if (t.kind == TOK_LB && p->at.last.kind == TOK_COUNT) o.of = OPEN_COUNT;
+  if (t.kind == TOK_LB && o.of == OPEN_PLAIN && !heads_bracket(p)) o.of = OPEN_LIST;
   vec_push(p->arena, p->open, o);
   if (p->open.len > AST_DEPTH && !p->wrong.stop) complain_too_deep(p, t.at, t.end);
 }
@@ -112,7 +113,7 @@ static void bracket_close(Parse *p, Token t) {
   p->at.shut = vec_pop(p->open);
   p->at.closed = p->at.shut.of;
   p->at.operand = p->at.shut.operand;
-  if (p->at.closed == OPEN_PLAIN) return;
+  if (p->at.closed == OPEN_PLAIN || p->at.closed == OPEN_LIST) return;
   p->stmt.reach = span_at(p, p->at.shut.at, t.end);
   p->stmt.reducer_word = p->at.shut.operand;
 }

@@ -12,7 +12,7 @@
 #include "front/ast.h"
 #include "scan.h"
 
-typedef enum { OPEN_PLAIN, OPEN_REDUCER, OPEN_COUNT } OpenKind;
+typedef enum { OPEN_PLAIN, OPEN_REDUCER, OPEN_COUNT, OPEN_LIST } OpenKind;
 typedef struct Open {         /* an open bracket */
   uint32_t at;
   int kind;                   /* TOK_LP, LB or LC */
@@ -109,6 +109,7 @@ Ast *build_constant(Parse *p, Token t);
 Ast *build_name(Parse *p, Token name);
 Ast *build_index(Parse *p, Token name, Brackets *b);
 Ast *build_call(Parse *p, Token name, Brackets *b, uint32_t args);
+Ast *build_list(Parse *p, Token open, uint32_t args);
 Ast *build_paren(Parse *p, Token open, Ast *e);
 Ast *build_subst(Parse *p, Token open, Ast *e, Brackets *b);
 Ast *build_cast(Parse *p, Token dtype, Ast *e);

@@ -6,7 +6,7 @@
 
 #include "inside.h"
 
-enum { NONE = -1 };
+enum { NONE = -1, SEVERAL = -2 };
 
 typedef struct Results {     /* the results of a repeat that are used */
   bool turns;
@@ -15,12 +15,16 @@ typedef struct Results {     /* the results of a repeat that are used */
   int32_t *stack_buffer;
 } Results;
 
+typedef struct Own { int32_t input; uint32_t buffer; } Own; /* what is made for one input's default */
+
 typedef struct Held {
   int32_t buffer;            /* holds the node's value; NONE: nothing yet */
   int32_t want;              /* the preferred buffer; NONE: one of its own */
   uint32_t want_at;          /* 1 + the axis of that buffer for the turn; 0: it has none */
   uint32_t uses;
-  int32_t unless;            /* only this input's default needs it; NONE: others do too */
+  int32_t unless;            /* only this input's default needs it; SEVERAL: only defaults do; NONE: others do too */
+  VEC(Own) own;              /* of a vertex that SEVERAL need: it is made for each of them, so that an input which is
+                              * given costs nothing */
   bool needed;
   Results *results;          /* of a repeat */
 } Held;
@@ -37,7 +41,8 @@ typedef struct Maker {
 
 static void use(Maker *m, const EinNode *n, int32_t unless) {
   Held *h = &m->held[n->id];
-  h->unless = h->needed && h->unless != unless ? NONE : unless;
+  if (!h->needed) h->unless = unless;
+  else if (h->unless != unless) h->unless = h->unless == NONE || unless == NONE ? NONE : SEVERAL;
   h->needed = true;
   h->uses++;
 }
@@ -133,16 +138,33 @@ static uint32_t depth_of(const EinNode *n) {
   return n->region->parent ? n->region->depth : 0;
 }
 
-static void vertex_make(Maker *m, EinNode *n) {
+static uint32_t vertex_make(Maker *m, const EinNode *n, int32_t unless);
+
+/* The buffer of a node that is read for this input's default; for the program, if it is NONE. */
+static uint32_t buffer_for(Maker *m, const EinNode *n, int32_t unless) {
   Held *h = &m->held[n->id];
-  uint32_t to = h->want >= 0 ? (uint32_t)h->want : buffer_new(m, BUF_WORK, n, n->name);
-  Task *k = task_add(m, TASK_KERNEL, n->place, n->name, h->unless);
-  TaskStage s = {.sum = n->sum, .name = n->name, .place = n->place, .bound = n->bound, .label = n->label,
+  if (n->kind != EIN_VERTEX || h->unless != SEVERAL) return buffer_of(m, n);
+  vec_each(const Own, o, h->own)
+    if (o->input == unless) return o->buffer;
+  uint32_t buffer = vertex_make(m, n, unless);
+  vec_push(m->arena, h->own, ((Own){unless, buffer}));
+  return buffer;
+}
+
+static uint32_t vertex_make(Maker *m, const EinNode *n, int32_t unless) {
+  Held *h = &m->held[n->id];
+  uint32_t *slot = NEW_ARRAY(m->arena, uint32_t, n->sum->n_slot + 1);
+  for (uint32_t i = 0; i < n->sum->n_slot; i++) slot[i] = buffer_for(m, n->input[i], unless);
+  const EinNode *of = h->unless == SEVERAL ? m->g->inputs.at[unless] : NULL;
+  Str name = of && of->fallback == n ? of->name : n->name;
+  uint32_t to = h->want >= 0 ? (uint32_t)h->want : buffer_new(m, BUF_WORK, n, name);
+  Task *k = task_add(m, TASK_KERNEL, n->place, name, unless);
+  TaskStage s = {.sum = n->sum, .name = name, .place = n->place, .bound = n->bound, .label = n->label,
       .buffer = (int32_t)to, .slot = NEW_ARRAY(m->arena, TaskSlot, n->sum->n_slot + 1)};
-  for (uint32_t i = 0; i < n->sum->n_slot; i++) s.slot[i].index = buffer_of(m, n->input[i]);
+  for (uint32_t i = 0; i < n->sum->n_slot; i++) s.slot[i].index = slot[i];
   stage_at(m, &s, n, h->want >= 0 ? h->want_at : 0, depth_of(n));
   vec_push(m->arena, k->stages, s);
-  h->buffer = (int32_t)to;
+  return to;
 }
 
 /* The user's name of axis k of a tensor. NULL: it has no single label. */
@@ -251,17 +273,20 @@ static void repeat_make(Maker *m, const EinNode *n) {
 
 static void input_make(Maker *m, const EinNode *n) {
   if (!n->fallback) return;
-  Task *k = task_add(m, TASK_DEFAULT, n->place, n->name, NONE);
-  k->buffer = buffer_of(m, n->fallback);
-  k->argument = (uint32_t)input_number(m->g, n);
-  k->unless = (int32_t)k->argument;
+  int32_t number = input_number(m->g, n);
+  uint32_t buffer = buffer_for(m, n->fallback, number);
+  Task *k = task_add(m, TASK_DEFAULT, n->place, n->name, number);
+  k->buffer = buffer;
+  k->argument = (uint32_t)number;
 }
 
 static void node_make(Maker *m, EinNode *n) {
   Held *h = &m->held[n->id];
   switch (n->kind) {
   case EIN_INPUT: input_make(m, n); break;
-  case EIN_VERTEX: vertex_make(m, n); break;
+  case EIN_VERTEX:
+    if (h->unless != SEVERAL) h->buffer = (int32_t)vertex_make(m, n, h->unless);
+    break;
   case EIN_REPEAT: repeat_make(m, n); break;
   case EIN_STATE: break;
   case EIN_FINAL: h->buffer = m->held[n->repeat->body->states.at[n->index].node->id].buffer; break;

@@ -25,8 +25,8 @@ repeat t < 1000 until x < 1 {
 output Y[i] = x + X[i]
 END
 cat >fixed.ein <<'END'
-input slow : f32 = sum[i:20000000] sin(f32(i)) * sin(f32(i))
-output Y = 2 * slow
+input slow, alike : f32 = sum[i:20000000] sin(f32(i)) * sin(f32(i))
+output Y = slow * alike
 END
 for p in turns fixed; do want 0 "$EIN" bench $p.ein --reps 3 --flags=-O1 --threads 1 --format=json -o $p.json; done
 if command -v python3 >/dev/null; then

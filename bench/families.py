@@ -685,6 +685,14 @@ FAMILIES = [
         "expert by expert": "Z[e,t,f] = sum[c] x[t,c] * W[e,c,f]\noutput Y[t,f] = Z[g[t],t,f]",
         "chosen first": "V[t,c,f] = W[g[t],c,f]\noutput Y[t,f] = sum[c] x[t,c] * V[t,c,f]",
     }, below={"g": 8}),
+    Family("update by rows", "dim V = 20000, D = 128, B = 1024\ninput W[v:V,d:D], G[b:B,d:D] : f32\ninput k[b:B] : i64\n", {
+        "within": "output Y[v,d] = W[v,d] - 0.5 * sum[b where k[b] == v] G[b,d]",
+        "named": "S[v:V,d] = sum[b where k[b] == v] G[b,d]\noutput Y[v,d] = W[v,d] - 0.5 * S[v,d]",
+        "named, transposed": "S[d,v:V] = sum[b where k[b] == v] G[b,d]\noutput Y[v,d] = W[v,d] - 0.5 * S[d,v]",
+        "scaled before": "output Y[v,d] = W[v,d] - sum[b where v == k[b]] 0.5 * G[b,d]",
+        "if": "output Y[v,d] = W[v,d] - 0.5 * sum[b] (if k[b] == v then G[b,d] else 0)",
+        "gradient": "loss = sum[b,d] W[k[b],d] * G[b,d]\noutput Y[v,d] = W[v,d] - 0.5 * grad(loss, W[v,d])",
+    }, {"k": 20000}),
     Family("products of groups", "dim N = 300, Z = 4000, C = 48, F = 64\ninput A[z:Z,f:F], B[z:Z,c:C,f:F] : f32\ninput k[z:Z] : i64\n", {
         "where": "output S[n:N,c] = sum[z,f where k[z] == n] A[z,f] * B[z,c,f]",
         "if": "output S[n:N,c] = sum[f,z] if n == k[z] then A[z,f] * B[z,c,f] else 0",

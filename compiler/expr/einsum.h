@@ -50,6 +50,10 @@ const Expr *reducer_identity(Exprs *p, const EinSum *s);
 const Expr *expr_end(Exprs *p, DType t, bool most); /* the least or the greatest value; of floats, infinity */
 static inline bool red_is_arg(const EinSum *s) { return reducer_is_arg(s->reducer); }
 
+/* Of the first n labels, those that a conjunct of the predicate says equal a value that is read at the point (where
+ * bin[e] == b): each point goes to one place along them (expr/sum/put.c). */
+uint64_t sum_labels_put(const Expr *where, uint32_t n);
+
 /* Whether a product in which data choose one of a few matrices for each row is worth sorting the rows by what they
  * choose (task/grouped.h): side, deep: points of the other side of the product, and of the sum. */
 static inline bool grouped_pays(double rows, double groups, double side, double deep) {

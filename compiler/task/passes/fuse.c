@@ -403,22 +403,26 @@ static bool have_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   return false;
 }
 
-/* Whether one of the first n labels equals a value that depends on the points (where bin[e] == b): a single pass
- * over the points then puts each where it belongs, while a row by itself would visit all of them. */
-static bool is_put(const Expr *where, uint32_t n) {
-  if (!where || where->kind != EX_OP) return false;
-  if (where->op == OP_AND) return is_put(where->arg[0], n) || is_put(where->arg[1], n);
-  if (where->op != OP_EQ) return false;
-  for (uint32_t k = 0; k < 2; k++) {
-    const Expr *label = where->arg[k], *to = where->arg[1 - k];
-    bool is = label->kind == EX_LABEL && label->i < (int64_t)n && label->i < 63;
-    if (is && to->has & HAS_READ && !(to->labels >> label->i & 1)) return true;
-  }
-  return false;
+/* A single pass over the points then puts each where it belongs, or walks over the runs; a row by itself would visit all
+ * points. */
+bool stage_is_one_walk(const TaskStage *s, uint32_t n) {
+  return s->sum->reducer != RED_NONE && (sum_labels_put(s->sum->where, n) || stage_runs(s, n));
 }
 
-bool stage_is_one_walk(const TaskStage *s, uint32_t n) {
-  return s->sum->reducer != RED_NONE && (is_put(s->sum->where, n) || stage_runs(s, n));
+/* Whether whole rows are put where they belong. They are added where the result lies, so what continues from them is
+ * another kernel. Only where a state is updated, and few of its rows get anything, others need not be touched
+ * (codegen/schedule/cpu/sums/scatter.c). */
+static bool is_put_in_place(Fuse *f, const TaskStage *s, const TaskStage *next) {
+  uint64_t put = s->sum->n_out < 63 && s->sum->reducer != RED_NONE ? sum_labels_put(s->sum->where, s->sum->n_out) : 0;
+  const Expr *row = s->n_at ? s->at[s->n_at - 1] : NULL;
+  if (!put || row->kind != EX_LABEL || put >> row->i & 1) return false;
+  double rows = 1, points = stage_points(f->t, s, s->sum->n_out, s->sum->n_out + s->sum->n_red);
+  bool updates = next->buffer >= 0 && stage_reads(next, (uint32_t)next->buffer);
+  for (uint32_t l = 0; l < s->sum->n_out + s->sum->n_red; l++) {
+    updates &= s->bound[l]->kind == EX_INT;
+    if (put >> l & 1) rows *= size_of(f->t, s->bound[l]);
+  }
+  return !updates || points * (double)PUT_FEW > rows || rows * dtype_size(DT_I32) > (double)PUT_ROWS;
 }
 
 typedef struct Columns {
@@ -517,6 +521,7 @@ static bool try_join(Fuse *f, Task *p, Task *q) {
   if (!n || !may_move(f, p, q)) return false;
   bool scaled = has_epilogue(p); /* the map takes no part in whether rows are shared */
   if (scaled && stage_is_product(f->t, &p->stages.at[0])) return join_scaled(f, p, q, n, label);
+  if (p->stages.len == 1 && is_put_in_place(f, &p->stages.at[0], &q->stages.at[0])) return false;
   if (is_epilogue(p, q, n) && f->of[p->stages.at[0].buffer].readers == 1) {
     join(f, p, q, n, label);
     return true;

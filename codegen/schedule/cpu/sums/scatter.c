@@ -17,7 +17,7 @@ enum {
   LINES_MOST = 1 << 23,      /*   and if each output has only a line */
   PARTS = 8,                 /* rows of results are cut for so many threads, */
   PART_LEAST = 256,          /*   into parts of at least so many bytes */
-  FEW = 4,                   /* outputs for each point, at least, where only those of points are touched */
+  FEW = PUT_FEW,             /* outputs for each point, at least, where only those of points are touched */
   UPDATE_DEPTH = 8,          /* of an update's expression */
   RATES_MOST = 4             /* of its factors that are not known before the program runs */
 };
@@ -155,7 +155,7 @@ static bool is_few(Scatter *c) {
     if (!p->exact[c->b[k]]) return false;
     outputs *= (double)p->size[c->b[k]];
   }
-  if (points > outputs || outputs * dtype_size(DT_I32) > (double)LINES_MOST) return false;
+  if (points > outputs || outputs * dtype_size(DT_I32) > (double)PUT_ROWS) return false;
   const Expr *e = of_nothing(c, next->sum->body, UPDATE_DEPTH);
   if (e->kind != EX_READ || next->slot[e->i].kept) return false;
   const TaskBuffer *to = buffer_seen(s, (uint32_t)next->buffer);

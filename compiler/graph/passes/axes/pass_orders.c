@@ -8,7 +8,8 @@
  * So T and Y become copies, which later passes read through. It goes from the results back: a map wants the axes of
  * what it reads in the order of its own labels. Reductions read in any order. A value that two maps want in different
  * orders stays, and so does one that is read at a point, along a diagonal, or along two labels at once. So does a sum
- * of products, unless it is only copied: a map of it joins its tiles, whichever way they go. */
+ * of products, unless it is only copied, or its points are put where data say: a map of it joins its tiles, whichever way
+ * they go. */
 #include "permute.h"
 
 enum { RANK_LEAST = 2 };
@@ -52,7 +53,10 @@ static bool order_wanted(const EinNode *n, const Expr *read, const uint32_t *pla
   return true;
 }
 
-static bool is_product(const EinNode *n) { return n->kind == EIN_VERTEX && n->sum->n_red && n->sum->n_slot > 1; }
+static bool is_product(const EinNode *n) {
+  const EinSum *s = n->kind == EIN_VERTEX ? n->sum : NULL;
+  return s && s->n_red && s->n_slot > 1 && !sum_labels_put(s->where, s->n_out);
+}
 
 static void read_note(Orders *c, const EinNode *n, const Expr *read, const uint32_t *place) {
   const EinNode *of = n->input[read->i];

@@ -58,14 +58,6 @@ static bool is_multiple(const EinNode *n) {
   return n->sum->reducer == RED_NONE && n->sum->body->dtype == n->dtype && is_scaled(n->sum->body, &of);
 }
 
-/* Whether a conjunct of the predicate is that an output label equals data. */
-static bool is_put(const EinSum *s, const Expr *e) {
-  if (is_op(e, OP_AND)) return is_put(s, e->arg[0]) || is_put(s, e->arg[1]);
-  for (uint32_t k = 0; is_op(e, OP_EQ) && k < 2; k++)
-    if (e->arg[k]->kind == EX_LABEL && e->arg[k]->i < s->n_out && e->arg[1 - k]->has & HAS_READ) return true;
-  return false;
-}
-
 /* The reduction that n reduces further, or multiplies; NULL: none. A predicate may read it, too. */
 static const EinNode *inner_of(const Nested *c, const EinNode *n) {
   const EinSum *s = n->sum;
@@ -77,7 +69,7 @@ static const EinNode *inner_of(const Nested *c, const EinNode *n) {
   if (has_read(s->where) || has_read(s->domain) || of->kind != EIN_VERTEX || of->region != n->region) return NULL;
   if (c->shown[of->id] || c->uses[of->id] != 1) return NULL;
   const EinSum *in = of->sum;
-  bool plain = !in->by && (!in->where || is_put(in, in->where)) && !in->domain && of->rank == in->n_out;
+  bool plain = !in->by && (!in->where || sum_labels_put(in->where, in->n_out)) && !in->domain && of->rank == in->n_out;
   bool multiple = in->reducer == RED_NONE && c->inner[of->id];
   bool alike = sums ? in->reducer == RED_SUM || multiple : in->reducer == s->reducer;
   if (!plain || !alike || in->acc != s->acc || in->dtype != s->acc) return NULL;

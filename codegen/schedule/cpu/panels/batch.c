@@ -47,8 +47,13 @@ enum {
   ROWS_LEAST = 6,            /* points of a side that make the rows of a tile in registers */
   LINES_LEAST = 1 << 16,     /* points of a contraction whose lanes are copied; smaller ones take no time */
   COPY_MOST = 32 << 20,      /* bytes of a tensor: a larger one would be copied from memory to memory */
-  POINTS_MATRIX = 8,         /* per copied element, for a product of matrices, */
-  RUN_LONG = 16              /*   if so many are copied at a time */
+  POINTS_MATRIX = 8,         /* per copied element, for a product of matrices with several labels of the sum, */
+  RUN_LONG = 16,             /*   if so many are copied at a time; */
+  POINTS_SAVED = 32,         /*   with one, that must be saved: tiles without copies have */
+  TILE_BYTES = 128,          /*   such lanes, of which the last may be empty, and for each point they take */
+  LOSS_ALONG = 11,           /*   so many tenths of the time of a product of matrices, */
+  LOSS_ACROSS = 20,          /*   if the lanes' side is contiguous along the sum */
+  LOSS_BATCH = 40            /*   or a side along a batch */
 };
 
 /* Costs, in multiply-adds of a vector. */
@@ -437,12 +442,43 @@ static void copied_add(
   b->when = expr_and(s->x, b->when, expr_op2(s->x, OP_LE, all, most));
 }
 
+/* How many tenths of the time of a product of matrices tiles without copies take for a point. */
+static int tenths(const Batch *b, const Matrices *m) {
+  int loss = LOSS_ALONG;
+  for (uint32_t a = 0; a < 2; a++) {
+    const uint32_t last = (uint32_t)b->read[a]->arg[b->read[a]->n - 1]->i;
+    if (a == b->lanes && last >= b->st->sum->n_out && loss < LOSS_ACROSS) loss = LOSS_ACROSS;
+    for (uint32_t k = 0; k < m->n[KIND_BATCH]; k++)
+      if (m->label[KIND_BATCH][k] == last) loss = LOSS_BATCH;
+  }
+  return loss;
+}
+
+/* Whether a product of matrices is faster than tiles without copies, whose lanes go along the result's last label and
+ * whose sums go along one label at a time. */
+static const Expr *matrices_pay(const Batch *b, const Matrices *m, const Expr *copied) {
+  Sched *s = b->s;
+  const TaskStage *st = b->st;
+  const uint32_t along = (uint32_t)st->at[st->n_at - 1]->i;
+  const Expr *lanes = ex_int(s, TILE_BYTES / dtype_size(st->sum->acc)), *others = ex_int(s, 1);
+  for (uint32_t l = 0; l < b->p.n_label; l++)
+    if (l != along) others = ex_mul(s, others, st->bound[l]);
+  const Expr *points = ex_mul(s, others, st->bound[along]);
+  const Expr *many = expr_op2(s->x, OP_LE, ex_int(s, LINES_LEAST), points);
+  if (m->n[KIND_SUM] > 1)
+    return expr_and(s->x, many, expr_op2(s->x, OP_LE, ex_mul(s, copied, ex_int(s, POINTS_MATRIX)), points));
+  const Expr *filled = ex_mul(s, ex_div_up(s, st->bound[along], lanes), lanes);
+  const Expr *tiles = ex_mul(s, filled, ex_int(s, tenths(b, m)));
+  const Expr *saved = ex_mul(s, others, ex_sub(s, tiles, ex_mul(s, st->bound[along], ex_int(s, 10))));
+  return expr_and(s->x, many, expr_op2(s->x, OP_LE, ex_mul(s, copied, ex_int(s, 10 * POINTS_SAVED)), saved));
+}
+
 /* Chooses copies that make matrices of the sides and of the result, and the condition for them; false: none. */
 static bool matrices_choose(Batch *b) {
   const TaskStage *st = b->st;
   Matrices m = {0};
   Sched *s = b->s;
-  const Expr *copied = ex_int(s, 0), *points = ex_int(s, 1), *deep = points;
+  const Expr *copied = ex_int(s, 0), *deep = ex_int(s, 1);
   const uint32_t n = st->sum->n_slot;
   if (!matrices_find(b, &m)) return false;
   b->order = NEW_ARRAY(s->arena, const uint32_t *, n + 1);
@@ -457,11 +493,9 @@ static bool matrices_choose(Batch *b) {
   b->order[n] = order_new(b, &m, KIND_ROWS, KIND_LANES);
   if (b->result) copied_add(b, &copied, (uint32_t)st->buffer, st->n_at, st->at, b->order[n]);
   if (!b->when) return false;
-  for (uint32_t l = 0; l < b->p.n_label; l++) points = ex_mul(s, points, st->bound[l]);
   for (uint32_t k = 0; k < b->p.n_red; k++) deep = ex_mul(s, deep, st->bound[b->p.red[k]]);
   b->when = expr_and(s->x, b->when, expr_op2(s->x, OP_LE, ex_int(s, PACK_FEW), deep));
-  copied = ex_max(s, ex_mul(s, copied, ex_int(s, POINTS_MATRIX)), ex_int(s, LINES_LEAST));
-  b->when = expr_and(s->x, b->when, expr_op2(s->x, OP_LE, copied, points));
+  b->when = expr_and(s->x, b->when, matrices_pay(b, &m, copied));
   how_add(s, st, "as a product of matrices, if that pays");
   return true;
 }

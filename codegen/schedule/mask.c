@@ -20,6 +20,7 @@ typedef struct Masked {
   const Expr *range;         /* the rest of it */
   const Expr *domain;
   uint32_t mask;             /* number of its mask; NOWHERE: tested in place */
+  VEC(TaskSlot) slot;        /* the stage's, and what the domain reads besides */
 } Masked;
 
 static uint64_t operand_of(void *env, uint32_t slot) {
@@ -112,7 +113,7 @@ static Masked masked_find(Masks *m, const TaskStage *st, uint32_t rows) {
   const EinSum *sum = st->sum;
   uint32_t n_label = sum->n_out + sum->n_red;
   Env e = {.s = s, .stage = st};
-  Masked made = {NULL, sum->where, sum->domain, NOWHERE};
+  Masked made = {.range = sum->where, .domain = sum->domain, .mask = NOWHERE};
   const Expr *hard = NULL, *range, *rest = NULL;
   if (!(sum->where || sum->domain) || !ex_safe(&e)) return made;
   if (sum->domain && st->buffer < 0 && sum->n_out > m->k->n_outer) /* nobody reads the others */
@@ -137,6 +138,31 @@ static Masked masked_find(Masks *m, const TaskStage *st, uint32_t rows) {
 
 /* ---- wanted points ----------------------------------------------------------------------------------------- */
 
+typedef struct Taken { Arena *arena; const Masked *from; Masked *to; uint32_t stage; bool ok; } Taken;
+
+/* The number of an operand among the slots of a stage, which gets it. */
+static uint32_t slot_take(Taken *t, TaskSlot operand) {
+  Masked *to = t->to;
+  for (uint32_t k = 0; k < to->slot.len; k++)
+    if (to->slot.at[k].kept == operand.kept && to->slot.at[k].index == operand.index) return k;
+  t->ok &= !operand.kept || operand.index < t->stage;
+  vec_push(t->arena, to->slot, operand);
+  return to->slot.len - 1;
+}
+
+static const Expr *leaf_taken(void *env, Exprs *x, const Expr *leaf) {
+  Taken *t = env;
+  if (leaf->kind != EX_READ) return leaf;
+  return expr_read(x, (DType)leaf->dtype, slot_take(t, t->from->slot.at[leaf->i]), leaf->n, leaf->arg);
+}
+
+/* The predicate `from` of a stage in the slots of stage i; NULL: it reads what is made after that. */
+static const Expr *by_slots_of(Masks *m, const Masked *from, Masked *to, uint32_t i, const Expr *cond) {
+  Taken t = {m->s->arena, from, &to[i], i, true};
+  const Expr *is = expr_map(m->s->x, cond, leaf_taken, &t);
+  return t.ok ? is : NULL;
+}
+
 /* Stage j's predicate over the labels of what it reads; NULL: it depends on others too, or an index is not a label. */
 static const Expr *over_read(Masks *m, const EinSum *sum, const Expr *cond, const Expr *read) {
   uint32_t n = sum->n_out + sum->n_red;
@@ -160,7 +186,7 @@ static const Expr *map_asks(Masks *m, const TaskStage *st, const Expr *domain, u
 }
 
 /* Adds where stage j reads stage i to *where; false: it reads it everywhere, or in different ways. */
-static bool asked_by(Masks *m, const Masked *to, uint32_t i, uint32_t j, const Expr **where) {
+static bool asked_by(Masks *m, Masked *to, uint32_t i, uint32_t j, const Expr **where) {
   const TaskStage *st = &m->k->stages.at[j];
   const EinSum *sum = st->sum;
   const Expr *cond = sum->reducer == RED_NONE ? map_asks(m, st, to[j].domain, i) : to[j].range,
@@ -170,6 +196,7 @@ static bool asked_by(Masks *m, const Masked *to, uint32_t i, uint32_t j, const E
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     if (!st->slot[a].kept || st->slot[a].index != i) continue;
     const Expr *is = cond && read[a] ? over_read(m, sum, cond, read[a]) : NULL;
+    if (is) is = by_slots_of(m, &to[j], to, i, is);
     if (!is || (*where && *where != is) || (sum->where && reads_kept(st, sum->where))) return false;
     *where = is;
   }
@@ -208,10 +235,11 @@ static TaskStage stage_masked(Masks *m, const TaskStage *st, const Masked *to) {
   Sched *s = m->s;
   TaskStage made = *st;
   EinSum *sum = NEW(s->arena, EinSum);
-  TaskSlot *slot = NEW_ARRAY(s->arena, TaskSlot, st->sum->n_slot + 1);
   *sum = *st->sum;
+  sum->n_slot = to->slot.len;
+  TaskSlot *slot = NEW_ARRAY(s->arena, TaskSlot, sum->n_slot + 1);
   for (uint32_t k = 0; k < sum->n_slot; k++)
-    slot[k] = (TaskSlot){st->slot[k].kept, st->slot[k].index + (st->slot[k].kept ? m->made.len : 0)};
+    slot[k] = (TaskSlot){to->slot.at[k].kept, to->slot.at[k].index + (to->slot.at[k].kept ? m->made.len : 0)};
   if (to->hard) {
     const Expr *holds = to->mask == NOWHERE ? to->hard : mask_read(m, sum);
     sum->body = expr_select(s->x, holds, sum->body, red_identity(s, sum));
@@ -228,7 +256,9 @@ const Task *mask_task(Sched *s, const Task *k, uint32_t rows) {
   Masked *to = NEW_ARRAY(s->arena, Masked, k->stages.len + 1);
   bool any = false;
   for (uint32_t i = 0; i < k->stages.len; i++) {
-    to[i] = masked_find(&m, &k->stages.at[i], rows);
+    const TaskStage *st = &k->stages.at[i];
+    to[i] = masked_find(&m, st, rows);
+    for (uint32_t a = 0; a < st->sum->n_slot; a++) vec_push(s->arena, to[i].slot, st->slot[a]);
   }
   for (uint32_t i = k->stages.len; i-- > 0;) {
     domain_find(&m, to, i);

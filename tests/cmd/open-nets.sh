@@ -1,0 +1,22 @@
+#!/bin/sh
+# suite: ci
+# What nets need of sizes that are not known when they are compiled: attention that pads its keys.
+. "$(dirname "$0")/common"
+unset EIN_TARGET
+
+# Scores are made only where the softmax asks for them, by data that they do not read themselves.
+cat >padded.ein <<'EIN'
+dim B, S, T, D
+input q[b:B,s:S,d:D], k[b:B,t:T,d:D], v[b:B,t:T,d:D] : f32
+input len[b:B] : i64 = 5 + 20 * b
+def attend[t,d](q, k, v) {
+  s = (sum[d] q * k) / sqrt(size(d))
+  e = exp(s - max[t] s)
+  (sum[t] e * v) / sum[t] e
+}
+o[b,s,e] = attend[t,d where t < len[b]](q[b,s,d], k[b,t,d], v[b,t,e])
+output g[b,s,d] = grad(sum[b,s,d] o[b,s,d]^2, q[b,s,d])
+EIN
+want 0 "$EIN" build padded.ein --stop=loop
+want 0 "$EIN" verify padded.ein -D B=3 -D S=11 -D T=50 -D D=19 --flags="-O1 -march=native"
+finish

@@ -1,6 +1,7 @@
 #!/bin/sh
 # suite: ci
-# What nets need of sizes that are not known when they are compiled: attention that pads its keys.
+# What nets need of sizes that are not known when they are compiled: attention that pads its keys, gates of one
+# matrix that a loop adds to.
 . "$(dirname "$0")/common"
 unset EIN_TARGET
 
@@ -19,4 +20,16 @@ output g[b,s,d] = grad(sum[b,s,d] o[b,s,d]^2, q[b,s,d])
 EIN
 want 0 "$EIN" build padded.ein --stop=loop
 want 0 "$EIN" verify padded.ein -D B=3 -D S=11 -D T=50 -D D=19 --flags="-O1 -march=native"
+
+# A row of the state is split as the gates are read, and is read where it is stored.
+cat >gates.ein <<'EIN'
+dim S, H
+input x[s:S,g:2*H,h:H] : f64
+repeat t < S {
+  state w[g:2*H,h:H] : f64 = 0
+  next w[g,h] = w[g,h] + sum[s] x[s,g,h] * x[t,g//H,g%H]
+}
+output w
+EIN
+want 0 "$EIN" verify gates.ein -D S=5 -D H=3 --flags="-O1 -march=native"
 finish

@@ -186,6 +186,68 @@ static void know_remainder(Linear *l, const Expr *r) {
   if (by_literal(r) || surely_positive(l, c)) know(l, T_FACT, 1, c, -1, r, -1);
 }
 
+/* ---- what the rows say of a quotient ----------------------------------------------------------- */
+
+enum { T_ROWS = T_FACT | T_GOAL | T_SPLIT };
+
+/* Whether the rows imply e + k >= 0. */
+static bool rows_imply(Linear *l, const Expr *e, int64_t k) {
+  Build b = build_new(l, T_ROWS, k);
+  build_add(&b, 1, e);
+  return b.ok && fm_implies(&l->fm, &b.r);
+}
+
+/* Whether the rows imply that some product of dims with the factor `atom` is not 0. */
+static bool rows_need(Linear *l, const Expr *atom) {
+  const Expr *of[MOST_DEGREE];
+  for (uint32_t v = 0; v < l->n; v++) {
+    bool has = false;
+    if (!expr_is_dims(l->var[v])) continue;
+    for (uint32_t k = monomial_atoms(l->var[v], of); k-- > 0;) has |= of[k] == atom;
+    if (has && rows_imply(l, l->var[v], -1)) return true;
+  }
+  return false;
+}
+
+/* Whether the rows imply that d, a product of dims, is not 0. */
+static bool rows_positive(Linear *l, const Expr *d) {
+  const Expr *rest = d, *atom[MOST_DEGREE];
+  Term t = term_next(&rest);
+  uint32_t n = t.m && !rest && t.c > 0 ? monomial_atoms(t.m, atom) : 0;
+  for (uint32_t k = 0; k < n; k++)
+    if (atom[k]->kind != EX_DIM || !rows_need(l, atom[k])) return false;
+  return n > 0;
+}
+
+/* The goal's rows with q times c >= 0: `q >= N` becomes `c*q >= c*N`. */
+static void know_times(Linear *l, uint32_t q, const Expr *c) {
+  for (uint32_t i = 0, n = l->fm.n; i < n; i++) {
+    const FmRow r = l->fm.row[i];
+    if (!(r.tag & T_GOAL) || !r.c[q]) continue;
+    Build b = build_new(l, r.tag, 0);
+    build_add(&b, r.k, c);
+    for (uint32_t v = 0, vars = l->n; v < vars && b.ok; v++)
+      if (r.c[v]) build_add(&b, r.c[v], expr_normal(l->p, expr_op2(l->p, OP_MUL, c, l->var[v])));
+    build_end(&b);
+  }
+}
+
+/* x // c and x % c by dims: 0 <= x gives 0 <= c * (x // c) <= x, even for c = 0, and c > 0 gives x % c < c. */
+static void know_by_rows(Linear *l, uint32_t v) {
+  const Expr *e = l->var[v], *x = e->arg[0], *c = e->arg[1];
+  if (!expr_is_dims(c) || !sum_least_zero(l, c, 0)) return;
+  if (rows_positive(l, c)) {
+    know(l, T_ROWS, 1, c, 0, NULL, -1);
+    if (e->op == OP_MOD) know(l, T_ROWS, 1, c, -1, e, -1);
+  }
+  if (e->op == OP_MOD || !rows_imply(l, x, 0)) return;
+  Build low = build_new(l, T_ROWS, 0);
+  build_add(&low, 1, x), build_add(&low, -1, expr_normal(l->p, expr_op2(l->p, OP_MUL, c, e)));
+  build_end(&low);
+  know(l, T_ROWS, 0, NULL, 1, e, 0);
+  know_times(l, v, c);
+}
+
 static void know_cast(Linear *l, const Expr *e) {
   DType t = (DType)e->arg[0]->dtype;
   if (t == DT_I64 || dtype_is_float(t)) return;
@@ -278,6 +340,9 @@ void linear_close(Linear *l) {
     know(l, T_OUT | T_FACT, 1, e, 0, NULL, -1);
     know_factors(l, T_OUT | T_FACT, e);
   }
+  for (; v < l->n; v++) know_var(l, l->var[v]);
+  for (uint32_t k = 0, n = l->n; k < n; k++)
+    if ((is_i64_op(l->var[k], OP_IDIV) || is_i64_op(l->var[k], OP_MOD)) && !by_literal(l->var[k])) know_by_rows(l, k);
   for (; v < l->n; v++) know_var(l, l->var[v]);
   if (l->fm.lossy) l->partial = true;
 }

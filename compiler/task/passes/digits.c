@@ -255,7 +255,7 @@ static void stage_cut(const Digits *d, TaskStage *st, EinSum *sum, uint32_t labe
     uint32_t to = k + (k > label);
     bound[to] = st->bound[k], name[to] = st->label[k], p.to[k] = expr_label(x, to);
   }
-  p.to[label] = expr_op2(x, OP_ADD, expr_op2(x, OP_MUL, radix, p.first), p.second);
+  p.to[label] = expr_normal(x, expr_op2(x, OP_ADD, expr_op2(x, OP_MUL, radix, p.first), p.second));
   bound[label] = expr_divide(x, st->bound[label], radix), bound[label + 1] = radix;
   for (int part = 0; part < 2; part++) name[label + (uint32_t)part] = part_name(d, st, label, part);
   sum_map(x, sum, leaf_parts, &p);

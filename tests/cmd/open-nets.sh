@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
 # What nets need of sizes that are not known when they are compiled: attention that pads its keys, gates of one
-# matrix that a loop adds to.
+# matrix that a loop adds to, patches behind a class token, pieces of a window's length.
 . "$(dirname "$0")/common"
 unset EIN_TARGET
 
@@ -32,4 +32,16 @@ repeat t < S {
 output w
 EIN
 want 0 "$EIN" verify gates.ein -D S=5 -D H=3 --flags="-O1 -march=native"
+# Indices by quotients and remainders are proved from what holds where they are read.
+cat >patches.ein <<'EIN'
+dim G, A, N, D, W, I, S = G*G + 1, J = N*D + I, P = (S + W - 1) // W
+assert W > 0, "a window"
+input e[i:G,j:G,a:A], f[n:N,d:D], x[i:I], w[p:P,u:W] : f64
+output tokens[s:S,a] = if s == 0 then 0 else e[(s-1)//G,(s-1)%G,a]
+output flat[j:J] = if j < N*D then f[j//D,j%D] else x[j-N*D]
+output pieces[s:S] = w[s//W,s%W]
+EIN
+want 0 "$EIN" build patches.ein --stop=graph
+grep -q 'check.*out of range' out && wrong "an index is tested"
+want 0 "$EIN" verify patches.ein -D G=3 -D A=2 -D N=2 -D D=5 -D I=3 -D W=4 --flags=-O0
 finish

@@ -187,6 +187,12 @@ static void test_given(void) {
   is("i:($H * $D)", "", "((0 <= (i % $D)) and ((i % $D) < $D))", PROVED, NULL);
   is("i:(($H * $D) * $E)", "", "((((i // $E) % $D) < $D) and (0 <= ((i // $E) % $D)))", PROVED, NULL);
   is("i:($N // $K);r:$K", "", "(((i * $K) + r) < $N)", PROVED, NULL);
+  is("s:(($G * $G) + 1)", "(s != 0)", "((((s - 1) // $G) < $G) and (0 <= ((s - 1) // $G)))", PROVED, NULL);
+  is("s:(($G * $G) + 1)", "(s != 0)", "(((s - 1) % $G) < $G)", PROVED, NULL);
+  is("s:(($G * $G) + 2)", "(s != 0)", "(((s - 1) // $G) < $G)", OPEN_DATA, NULL);
+  is("j:(($N * $D) + $I)", "(j < ($N * $D))", "(((j // $D) < $N) and ((j % $D) < $D))", PROVED, NULL);
+  is("j:(($N * $D) + $I)", "(j < ($N * $D))", "((j // $N) < $N)", OPEN_DIMS, NULL);
+  is("s:$S", "(1 <= $W)", "((s // $W) < ((($S + $W) - 1) // $W))", PROVED, NULL);
   is("i:($N // 4);r:4", "", "(((i * 4) + r) < $N)", PROVED, NULL);
   is("i:($N * $N)", "", "((i + 1) < ($N * $N))", REFUTED, NULL);
   is("i:(4 * $N)", "", "(((i // 4) < $N) and ((i % 4) < 4))", PROVED, NULL);

@@ -232,20 +232,25 @@ static void know_times(Linear *l, uint32_t q, const Expr *c) {
   }
 }
 
-/* x // c and x % c by dims: 0 <= x gives 0 <= c * (x // c) <= x, even for c = 0, and c > 0 gives x % c < c. */
+/* x // c and x % c by dims: 0 <= x gives 0 <= c * (x // c) <= x, even for c = 0; c > 0 gives x < c * (x // c) + c, and
+ * x % c < c. */
 static void know_by_rows(Linear *l, uint32_t v) {
   const Expr *e = l->var[v], *x = e->arg[0], *c = e->arg[1];
   if (!expr_is_dims(c) || !sum_least_zero(l, c, 0)) return;
-  if (rows_positive(l, c)) {
-    know(l, T_ROWS, 1, c, 0, NULL, -1);
-    if (e->op == OP_MOD) know(l, T_ROWS, 1, c, -1, e, -1);
+  bool least = rows_imply(l, x, 0), positive = rows_positive(l, c);
+  if (positive) know(l, T_ROWS, 1, c, 0, NULL, -1);
+  if (e->op == OP_MOD) {
+    if (positive) know(l, T_ROWS, 1, c, -1, e, -1);
+    return;
   }
-  if (e->op == OP_MOD || !rows_imply(l, x, 0)) return;
-  Build low = build_new(l, T_ROWS, 0);
-  build_add(&low, 1, x), build_add(&low, -1, expr_normal(l->p, expr_op2(l->p, OP_MUL, c, e)));
-  build_end(&low);
-  know(l, T_ROWS, 0, NULL, 1, e, 0);
-  know_times(l, v, c);
+  const Expr *whole = expr_normal(l->p, expr_op2(l->p, OP_MUL, c, e));
+  Build low = build_new(l, T_ROWS, 0), high = build_new(l, T_ROWS, -1);
+  build_add(&low, 1, x), build_add(&low, -1, whole);
+  build_add(&high, -1, x), build_add(&high, 1, whole), build_add(&high, 1, c);
+  if (least) know(l, T_ROWS, 0, NULL, 1, e, 0);
+  if (least || positive) build_end(&low);
+  if (positive) build_end(&high);
+  if (least || positive) know_times(l, v, c);
 }
 
 static void know_cast(Linear *l, const Expr *e) {

@@ -160,6 +160,12 @@ static bool extents_differ(Elab *x, const Expr *a, const Expr *b) {
   return prove(x->exprs, &f, expr_op2(x->exprs, OP_NE, a, b)).verdict == PROVED;
 }
 
+/* For all values of the dims. */
+static bool extent_is_below(Elab *x, const Expr *a, const Expr *b) {
+  Facts f = {.hold = x->hold.at, .n_hold = x->hold.len};
+  return prove(x->exprs, &f, expr_op2(x->exprs, OP_LE, a, b)).verdict == PROVED;
+}
+
 static bool is_said(const ExtentFact *f) { return !strcmp(f->from, "its size"); } /* label:size */
 
 static bool is_listed(const ExtentFact *f) { return !strcmp(f->from, "the list"); } /* [a, b, c] */
@@ -180,6 +186,23 @@ static const char *fact_note(Elab *x, const ExtentFact *f) {
   return arena_printf(x->arena, "%s, from %s (line %u)", e, f->from, span_line(x->arena, y->span));
 }
 
+/* A size is said for the label, and a read goes through more or less: false, and no hint, if that is not so. */
+static bool hint_beside_size(Elab *x, Diag *d, const LabelVar *v, const ExtentFact *a, const ExtentFact *b) {
+  const ExtentFact *said = is_said(a) ? a : b, *read = is_said(a) ? b : a;
+  if (!is_said(said) || is_said(read)) return false;
+  if (extent_is_below(x, read->extent, said->extent)) {
+    diag_hint(x->diags, d,
+        "a bare label goes through a whole dimension; write `%s + 0` under an `if` or a `where`, or `x[%s + 0] ?"
+        "? 0`",
+        v->name->s, v->name->s);
+    return true;
+  }
+  if (!extent_is_below(x, said->extent, read->extent)) return false;
+  diag_hint(x->diags, d, "a bare label goes through a whole dimension; a part of one is read by an expression: `%s + 0`",
+      v->name->s);
+  return true;
+}
+
 /* "b is 4 in A but 5 in B": the first fact that differs names the second; every fact is marked. */
 static void complain_disagree(Elab *x, LabelVar *v, const ExtentFact *other) {
   const ExtentFact *first = &v->facts.at[0];
@@ -189,23 +212,9 @@ static void complain_disagree(Elab *x, LabelVar *v, const ExtentFact *other) {
   for (uint32_t i = 0; i < v->facts.len; i++)
     if (&v->facts.at[i] != other) diag_at(x->diags, d, v->facts.at[i].span, "%s", fact_note(x, &v->facts.at[i]));
   if (is_listed(first) || is_listed(other)) return;
-  if (extents_differ(x, first->extent, other->extent)) {
-    const Expr *said = is_said(first) ? first->extent : other->extent,
-               *read = is_said(first) ? other->extent : first->extent;
-    bool beyond = said->kind == EX_INT && read->kind == EX_INT && said->i > read->i;
-    if (is_said(first) != is_said(other) && beyond)
-      diag_hint(x->diags, d,
-          "a bare label goes through a whole dimension; beyond it a read has no value but by `?"
-          "?`: `x[%s + 0] ?"
-          "? 0`",
-          v->name->s);
-    else if (is_said(first) != is_said(other))
-      diag_hint(x->diags, d,
-          "a bare label goes through a whole dimension; a part of one is read by an expression: `%s + 0`", v->name->s);
-  } else {
+  if (!hint_beside_size(x, d, v, first, other) && !extents_differ(x, first->extent, other->extent))
     diag_hint(x->diags, d, "if they are always equal, say so: `assert %s == %s, \"...\"`",
         extent_text(x, first->extent), extent_text(x, other->extent));
-  }
 }
 
 static bool label_solve(Elab *x, LabelVar *v) {

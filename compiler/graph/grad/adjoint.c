@@ -395,6 +395,108 @@ static void multiple_out(From *f, EinSum *s, uint32_t labels, const Expr *const 
   s->where = NULL;
 }
 
+/* ---- conditions around a product ---------------------------------------------------------------------------- */
+
+typedef struct Factor { const Expr *read, *where; } Factor; /* 0 elsewhere; NULL: it is the read everywhere */
+
+/* Adds the factors of a product of reads, some of them `x ?? 0`, and numbers; false: it is no such product of two. */
+static bool factors_read(const Expr *e, Factor *factor, uint32_t *n) {
+  if (is_op(e, OP_MUL)) return factors_read(e->arg[0], factor, n) && factors_read(e->arg[1], factor, n);
+  bool chosen = is_op(e, OP_SELECT) && is_zero(e->arg[2]) && !(e->arg[0]->has & HAS_READ);
+  const Expr *of = chosen ? e->arg[1] : e;
+  if (!is_read(of)) return !chosen && (e->kind == EX_INT || e->kind == EX_REAL);
+  if (*n == 2) return false;
+  factor[(*n)++] = (Factor){of->kind == EX_READ ? of : of->arg[0], chosen ? e->arg[0] : NULL};
+  return true;
+}
+
+/* Whether what it reads exists wherever `hold` (NULL: everywhere) holds. */
+static bool read_is_there(From *f, const Expr *hold, const Expr *read, uint32_t labels, const Expr *const *bound) {
+  const EinNode *n = f->all->by_id.at[read->i];
+  Facts facts = {.label = bound, .n_label = labels, .hold = &hold, .n_hold = hold != NULL};
+  Exprs *p = pool(f);
+  if (n->kind == EIN_VERTEX && n->sum->domain) return false;
+  for (uint32_t k = 0; k < read->n; k++) {
+    const Expr *at = read->arg[k], *low = expr_op2(p, OP_LE, expr_int(p, DT_I64, 0), at);
+    if (at->has & HAS_READ || prove(p, &facts, low).verdict != PROVED) return false;
+    if (prove(p, &facts, expr_op2(p, OP_LT, at, n->dim[k])).verdict != PROVED) return false;
+  }
+  return true;
+}
+
+/* Where a sum of products of matrices is wanted at all: the parts of its conditions that may be asked after it. */
+typedef struct Outer {
+  From *f;
+  uint32_t n_out, labels;
+  const Expr *const *bound;
+  const Expr *value;         /* what is summed */
+  uint64_t used;             /* labels on which it, or a condition of the vertex or of the term, depends */
+  const Expr *where;         /* the result; NULL: everywhere */
+} Outer;
+
+/* Whether the sum over labels from n_out on is one of products of matrices, and may be made at all points. */
+static bool is_matrices(const Outer *o, const Expr *hold) {
+  Factor factor[2];
+  uint64_t has[2], own = ((uint64_t)1 << o->n_out) - 1;
+  uint32_t n = 0;
+  if (!factors_read(o->value, factor, &n) || n < 2) return false;
+  for (uint32_t k = 0; k < 2; k++) {
+    const Expr *there = factor[k].where ? expr_and(pool(o->f), hold, factor[k].where) : hold;
+    has[k] = factor[k].read->labels;
+    if (!(has[k] >> o->n_out) || !read_is_there(o->f, there, factor[k].read, o->labels, o->bound)) return false;
+  }
+  return has[0] & ~has[1] & own && has[1] & ~has[0] & own;
+}
+
+static Outer outer_new(
+    From *f, const Inverse *t, uint32_t n_out, uint32_t labels, const Expr *const *bound, Adjoint a) {
+  const Expr *said[] = {f->s.domain, f->s.where, a.guard, f->some};
+  Outer o = {f, n_out, labels, bound, expr_relabel(pool(f), a.value, f->labels, t->to), 0, NULL};
+  o.used = o.value->labels;
+  for (uint32_t i = 0; i < COUNT(said); i++)
+    if (said[i]) o.used |= expr_relabel(pool(f), said[i], f->labels, t->to)->labels;
+  return o;
+}
+
+/* Whether a condition, over the sum's labels, may be asked at all of its results: by data that are there, or by labels
+ * on which nothing else depends. */
+static bool is_outer(const Outer *o, const Expr *cond) {
+  if (cond->labels >> o->n_out) return false;
+  if (!(cond->has & HAS_READ)) return !(cond->labels & o->used);
+  ExprNodes nodes = expr_nodes(o->f->all->arena, cond, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    if (e->kind == EX_READ && !read_is_there(o->f, NULL, e, o->labels, o->bound)) return false;
+  return true;
+}
+
+/* Takes such parts of a condition; returns the others. to: its labels, over those of the sum; NULL: the same. */
+static const Expr *outer_take(Outer *o, const Expr *cond, const Expr *const *to) {
+  Exprs *p = pool(o->f);
+  if (!cond) return NULL;
+  if (is_op(cond, OP_AND)) {
+    const Expr *first = outer_take(o, cond->arg[0], to);
+    return expr_and(p, first, outer_take(o, cond->arg[1], to));
+  }
+  const Expr *here = to ? expr_relabel(p, cond, o->f->labels, to) : cond;
+  if (!is_outer(o, here)) return cond;
+  o->where = expr_and(p, o->where, here);
+  return NULL;
+}
+
+/* Makes the sum at all points, and leaves a map in s that is 0 where o->where does not hold. So the slope of a relu in
+ * sum[f] relu(x[s,f]) * W[f,a], or the gradient of one matrix of a stack, is a product with loops of its own. */
+static void outer_put(const Outer *o, EinSum *s, const Str *label) {
+  From *f = o->f;
+  EinSum sum = *s;
+  sum.dtype = sum.acc;
+  const Expr *all = own_labels(f, adjoint_new(f->all, f->r, &sum, o->bound, label, NULL, f->m->place), s->n_out);
+  s->body = adjoint_value(pool(f), (Adjoint){o->where, expr_cast(pool(f), s->dtype, all)});
+  s->n_red = 0;
+  s->reducer = RED_NONE;
+  s->acc = s->dtype;
+  s->where = NULL;
+}
+
 /* The vertex's conditions on its points that t->where does not imply. */
 static const Expr *where_said(
     From *f, const Inverse *t, uint32_t labels, const Expr *const *bound, const Expr *guard, const Expr *some) {
@@ -420,11 +522,15 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
     bound[k] = k < n->rank ? n->dim[k] : f->m->bound[t.left[k - n->rank]];
     label[k] = label_fresh(all, label, k, k < n->rank ? label_of(f, n, index[k], k) : f->m->label[t.left[k - n->rank]]);
   }
-  const Expr *where = where_said(f, &t, labels, bound, term->adjoint.guard, NULL);
+  const Expr *guard = term->adjoint.guard;
+  Outer outer = outer_new(f, &t, n->rank, labels, bound, term->adjoint);
+  if (t.n_left && labels <= SOME_RANK && (guard || t.where) && is_matrices(&outer, t.where))
+    t.where = outer_take(&outer, t.where, NULL), guard = outer_take(&outer, guard, t.to);
+  const Expr *where = where_said(f, &t, labels, bound, guard, NULL);
   const Expr *steps = NULL, *chosen = NULL;
   if (t.n_left && !where) chosen = product_chosen(f, &t, are_numbers(labels, bound), term->adjoint.value, &steps);
-  const Expr *value = chosen ? chosen : expr_relabel(p, term->adjoint.value, f->labels, t.to);
-  if (!chosen && t.n_left && f->some) where = where_said(f, &t, labels, bound, term->adjoint.guard, f->some);
+  const Expr *value = chosen ? chosen : outer.value;
+  if (!chosen && t.n_left && f->some) where = where_said(f, &t, labels, bound, guard, f->some);
   where = chosen ? steps : expr_and(p, expr_and(p, t.where, where), t.match); /* tested where earlier ones hold */
   EinSum s = {.n_out = n->rank, .n_red = t.n_left, .reducer = t.n_left ? RED_SUM : RED_NONE, .dtype = n->dtype};
   s.acc = t.n_left ? dtype_sum((DType)value->dtype) : n->dtype;
@@ -432,7 +538,8 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
   if (!t.n_left && !where && f->some && !is_scaled(value)) where = expr_relabel(p, f->some, f->labels, t.to);
   if (t.n_left) s.where = where;
   else s.body = adjoint_value(p, (Adjoint){where, s.body});
-  if (t.n_left && !chosen) multiple_out(f, &s, labels, bound, label);
+  if (outer.where) outer_put(&outer, &s, label);
+  else if (t.n_left && !chosen) multiple_out(f, &s, labels, bound, label);
   Str name = n->name ? strings_printf(all->g->strings, "grad.%s", n->name->s) : NULL;
   return adjoint_new(all, f->r, &s, bound, label, name, f->m->place);
 }

@@ -14,7 +14,7 @@
  *
  * Then it shares the rows of what it reads.
  *
- * Stages that share labels are all split alike, or not at all. A label that a predicate or a domain may bound stays
+ * Stages that share labels are all split alike, or not at all. A label that a predicate or a domain mentions stays
  * whole. */
 #include "expr/prove/prove.h"
 #include "task/inside.h"
@@ -275,8 +275,12 @@ static bool shares_all(const Task *k) {
 }
 
 static bool stage_is_cut(const EinSum *s) {
-  return !s->domain && !s->where && s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN &&
-      s->n_out + s->n_red < PARTS_MOST;
+  return s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN && s->n_out + s->n_red < PARTS_MOST;
+}
+
+/* Whether a condition of the stage may bound the label. */
+static bool is_bounded(const EinSum *s, uint32_t label) {
+  return (s->domain && expr_has_label(s->domain, label)) || (s->where && expr_has_label(s->where, label));
 }
 
 /* Finds the labels of the current stage that may be split, and are worth it. */
@@ -292,8 +296,10 @@ static void near_find(Digits *d) {
   for (uint32_t l = 0; l < n; l++) d->near[l] |= d->all;
   for (uint32_t i = 0; i < d->k->stages.len; i++) all &= stage_is_cut(d->k->stages.at[i].sum);
   for (uint32_t l = 0; l < n; l++) {
-    bool own = l >= from && l >= d->k->n_outer && (l >= st->sum->n_out || !kept);
-    d->near[l] &= stage_is_cut(st->sum) && (own || (from == 0 && all));
+    bool own = l >= from && l >= d->k->n_outer && (l >= st->sum->n_out || !kept), bounded = false;
+    for (uint32_t i = 0; i < d->k->stages.len; i++)
+      bounded |= (!own || i == d->stage) && is_bounded(d->k->stages.at[i].sum, l);
+    d->near[l] &= stage_is_cut(st->sum) && !bounded && (own || (from == 0 && all));
   }
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# What nets need of sizes that are not known when they are compiled: attention that pads its keys, gates of one
-# matrix that a loop adds to, patches behind a class token, pieces of a window's length.
+# What nets need: with sizes that are not known when they are compiled, attention that pads its keys, gates of one matrix
+# that a loop adds to, patches behind a class token, pieces of a window's length; and heads of a masked product.
 . "$(dirname "$0")/common"
 unset EIN_TARGET
 
@@ -44,4 +44,13 @@ EIN
 want 0 "$EIN" build patches.ein --stop=graph
 grep -q 'check.*out of range' out && wrong "an index is tested"
 want 0 "$EIN" verify patches.ein -D G=3 -D A=2 -D N=2 -D D=5 -D I=3 -D W=4 --flags=-O0
+# Heads in one axis are labels of their own in a product under a predicate, too, which does not mention them.
+cat >heads.ein <<'EIN'
+dim S = 40, H = 3, D = 32, A = H*D
+input p[h:H,s:S,t:S], k[t:S,a:A] : f32
+output Y[s,a:A] = sum[t where t <= s] p[a//D,s,t] * k[t,(a//D)*D+a%D]
+EIN
+want 0 "$EIN" build heads.ein --stop=task
+shows 'a_0:3, a_1:32'
+want 0 "$EIN" verify heads.ein --flags="-O1 -march=native"
 finish

@@ -513,8 +513,9 @@ static const Expr *where_said(
 static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
   Gradients *all = f->all;
   Exprs *p = pool(f);
-  const Expr *const *index = term->read->arg;
-  Inverse t = index_inverse(all->arena, p, n->rank, index, n->dim, f->labels, f->s.n_out, f->m->bound);
+  const Expr *const *index = term->read->arg, *holds[] = {f->s.domain, f->s.where, term->adjoint.guard};
+  Inverse t = index_inverse(
+      all->arena, p, n->rank, index, n->dim, f->labels, f->s.n_out, f->m->bound, holds, COUNT(holds));
   uint32_t labels = n->rank + t.n_left;
   const Expr **bound = NEW_ARRAY(all->arena, const Expr *, labels + 1);
   Str *label = NEW_ARRAY(all->arena, Str, labels + 1);

@@ -13,6 +13,8 @@ typedef struct Inversion {
   const Expr *const *bound;
   const Expr **to;           /* label k: itself, numbered n + k, until it is solved */
   bool *known, *inside;
+  const Expr *const *holds;  /* what holds at the vertex's points that count, over its labels; NULL: nothing */
+  uint32_t n_holds;
   VEC(const Expr *) where;
 } Inversion;
 
@@ -126,10 +128,30 @@ static void invert_labels(Inversion *t, const Expr *const *index, const Expr *co
   }
 }
 
+/* Whether the condition says that a % c is 0, a being in normal form. */
+static bool says_multiple(const Inversion *t, const Expr *cond, const Expr *a, const Expr *c) {
+  for (const Expr *last; cond; cond = cond == last ? NULL : cond->arg[0]) {
+    last = is_op(cond, OP_AND) ? cond->arg[1] : cond;
+    if (!is_op(last, OP_EQ) || !expr_is_int(last->arg[1], 0) || !is_op(last->arg[0], OP_MOD)) continue;
+    if (last->arg[0]->arg[1] != c) continue;
+    if (expr_normal(t->p, expr_relabel(t->p, last->arg[0]->arg[0], t->n_label, t->to)) == a) return true;
+  }
+  return false;
+}
+
+/* e is a // c where a is a multiple of c, as in a transposed convolution: then a is c * x. */
+static bool invert_multiple(Inversion *t, const Expr *e, const Expr *x) {
+  if (!is_op(e, OP_IDIV) || e->arg[1]->kind != EX_INT || e->arg[1]->i < 1) return false;
+  const Expr *a = expr_normal(t->p, e->arg[0]), *c = e->arg[1];
+  for (uint32_t k = 0; k < t->n_holds; k++)
+    if (says_multiple(t, t->holds[k], a, c)) return invert_linear(t, a, normal(t, OP_MUL, c, x));
+  return false;
+}
+
 static void invert_rest(Inversion *t, const Expr *const *index, const Expr *const *dim) {
   for (uint32_t d = 0; d < t->n; d++) {
     const Expr *x = expr_label(t->p, d), *e = expr_relabel(t->p, index[d], t->n_label, t->to);
-    if (e == x || invert_digits(t, e, x, dim[d])) continue;
+    if (e == x || invert_digits(t, e, x, dim[d]) || invert_multiple(t, e, x)) continue;
     const Expr *plain = expr_normal(t->p, e);
     if (!invert_linear(t, plain, x)) demand(t, OP_EQ, plain, x);
   }
@@ -137,8 +159,9 @@ static void invert_rest(Inversion *t, const Expr *const *index, const Expr *cons
 
 Inverse index_inverse(
     Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label, uint32_t n_out,
-    const Expr *const *bound) {
-  Inversion t = {.a = a, .p = p, .n = n, .n_label = n_label, .n_out = n_out, .bound = bound,
+    const Expr *const *bound, const Expr *const *holds, uint32_t n_holds) {
+  Inversion t = {.a = a, .p = p, .n = n, .n_label = n_label, .n_out = n_out, .bound = bound, .holds = holds,
+      .n_holds = n_holds,
       .to = NEW_ARRAY(a, const Expr *, n_label + 1), .known = NEW_ARRAY(a, bool, n_label + 1),
       .inside = NEW_ARRAY(a, bool, n_label + 1)};
   for (uint32_t k = 0; k < n_label; k++) t.to[k] = own(&t, k), t.inside[k] = true;

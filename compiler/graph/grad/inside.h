@@ -24,7 +24,8 @@ typedef VEC(Term) Terms;
 Op expr_adjoint(Arena *a, Exprs *p, const Expr *e, const Expr *result, Adjoint seed, const bool *active, Terms *out);
 
 /* ---- index.c: the points of a vertex at which a read has the element x, over labels 0.. for x and the vertex's
- * remaining labels */
+ * remaining labels. holds: what the caller asks of these points besides (NULLs: nothing): an index a // c where it asks
+ * for a % c == 0 is solved for a */
 typedef struct Inverse {
   const Expr **to;           /* the vertex's label k is to[k], over x and the remaining labels */
   const Expr *where;         /* where that is a point of the vertex, without data; NULL: everywhere. Only there, */
@@ -36,7 +37,7 @@ typedef struct Inverse {
 } Inverse;
 Inverse index_inverse(
     Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label, uint32_t n_out,
-    const Expr *const *bound);
+    const Expr *const *bound, const Expr *const *holds, uint32_t n_holds);
 
 /* ---- adjoint.c */
 struct Gradients {

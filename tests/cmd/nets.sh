@@ -1,7 +1,8 @@
 #!/bin/sh
 # suite: ci
 # What nets need: with sizes that are not known when they are compiled, attention that pads its keys, gates of one matrix
-# that a loop adds to, patches behind a class token, pieces of a window's length; and heads of a masked product.
+# that a loop adds to, patches behind a class token, pieces of a window's length; heads of a masked product,
+# and colours beside a density.
 . "$(dirname "$0")/common"
 unset EIN_TARGET
 
@@ -53,4 +54,18 @@ EIN
 want 0 "$EIN" build heads.ein --stop=task
 shows 'a_0:3, a_1:32'
 want 0 "$EIN" verify heads.ein --flags="-O1 -march=native"
+# A row that has more points than one that it reads, under a condition, does not take that one's place.
+cat >wider.ein <<'EIN'
+dim R = 64, S = 64, G = 128
+input x[r:R,s:S,c:3], z[r:R,s:S] : f32
+input w[c:4,g:G] : f32
+a[r,s,c] = tanh(exp(x[r,s,c]) / (1 + x[r,s,c]^2))
+o[r,s,c:4] = (if c == 3 then z[r,s] else 0) + (if c < 3 then a[r,s,c+0] else 0)
+h[r,s,g] = sum[c] o[r,s,c] * w[c,g]
+output y[r,s,g] = if z[r,s] > 0 then h[r,s,g] else 0
+EIN
+want 0 "$EIN" build wider.ein --stop=loop
+shows 'f32 [3, '
+shows 'f32 [4, '
+want 0 "$EIN" verify wider.ein --flags="-O1 -march=native"
 finish

@@ -275,6 +275,8 @@ static bool may_follow(const Rows *r, uint32_t k, uint32_t i) {
   bool own = true, any = true;
   if (r->s->of_stage[i] == NOWHERE || from->dtype != to->dtype || from->n_out != to->n_out) return false;
   if (!reads(r, k, i, &own) || !own) return false;
+  for (uint32_t l = r->s->outer; l < from->n_out; l++) /* it may have more points, of which it reads some */
+    if (r->at[i].p.stage->bound[l] != r->at[k].p.stage->bound[l]) return false;
   for (uint32_t j = i + 1; j < r->n; j++) {
     if (j != k && reads(r, j, i, &any) && (r->at[j].level >= r->at[k].level || r->at[j].home == HOME_AGAIN))
       return false;

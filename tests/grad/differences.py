@@ -64,7 +64,8 @@ class Program:
 
     def grow(self):
         kind = self.chance.choice([self.map, self.map, self.join, self.join, self.reduce, self.reduce, self.window, self.gather, self.group, self.choose,
-                                   self.running, self.softmax, self.merge, self.diagonal, self.shift, self.norm, self.stride, self.parts, self.scan, self.loop])
+                                   self.running, self.softmax, self.merge, self.diagonal, self.shift, self.norm, self.stride, self.parts, self.scan, self.loop,
+                                   self.transposed, self.layer])
         kind()
 
     def map(self):
@@ -126,6 +127,26 @@ class Program:
         inner = self.read(t, [f"2 * {ls[0]} + q"] + ls[1:])
         n = t[1][0] // 2
         self.add(self.fresh(), (n,) + t[1][1:], ",".join([f"{ls[0]}:{n}"] + ls[1:]), f"sum[q:2] ({inner})^2 * 0.3")
+
+    def transposed(self):
+        """A transposed convolution: every second place of its input is read."""
+        t = self.pick()
+        if not t[1]:
+            return self.map()
+        ls = self.labels(t[1])
+        n, k, at = 2 * t[1][0], self.chance.randint(2, 4), f"{ls[0]} + {self.chance.randint(0, 2)} - q"
+        self.add(self.fresh(), (n,) + t[1][1:], ",".join([f"{ls[0]}:{n}"] + ls[1:]),
+                 f"sum[q:{k} where ({at}) % 2 == 0] ({self.read(t, [f'({at}) // 2'] + ls[1:])} ?? 0) * (0.5 + 0.2 * f64(q))")
+
+    def layer(self):
+        """A product of matrices, perhaps those of a stack, with a kink inside."""
+        t = self.pick()
+        if len(t[1]) < 2:
+            return self.map()
+        first, second = (["0"], [str(t[1][0] - 1)]) if len(t[1]) == 3 else ([], [])
+        n = t[1][-2]
+        self.add(self.fresh(), (n, n), f"i:{n},j:{n}",
+                 f"sum[q] max({self.read(t, first + ['i', 'q'])}, 0.0137) * {self.read(t, second + ['j', 'q'])} * 0.3")
 
     def shift(self):
         t = self.pick()

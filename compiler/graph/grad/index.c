@@ -1,6 +1,6 @@
 /* graph/grad/index.c - inverts an index map: from x, the place that is read, to the points that read it. An index
  * that is linear in a label is solved for the label, so that a convolution's adjoint is a sum over its window and no
- * search; digits ((h d) merged) are all solved; what remains, mainly data, becomes a condition. */
+ * search; digits ((h d) merged, or j // D and j % D) are all solved; what remains, mainly data, becomes a condition. */
 #include "expr/prove/prove.h"
 #include "inside.h"
 
@@ -148,10 +148,30 @@ static bool invert_multiple(Inversion *t, const Expr *e, const Expr *x) {
   return false;
 }
 
+/* Indices d and o are a // c and a % c, as in F[j // D, j % D]: then a is c * x + y. */
+static bool invert_pair(Inversion *t, const Expr *const *index, const Expr *const *dim, uint32_t d, uint32_t o) {
+  const Expr *high = index[d], *low = index[o], *x = expr_label(t->p, d), *y = expr_label(t->p, o);
+  if (!is_op(high, OP_IDIV) || !is_op(low, OP_MOD) || high->arg[0] != low->arg[0] || high->arg[1] != low->arg[1])
+    return false;
+  const Expr *c = high->arg[1], *a = expr_normal(t->p, expr_relabel(t->p, high->arg[0], t->n_label, t->to));
+  if (!(c->kind == EX_INT ? c->i > 0 : c == dim[o])) return false;
+  if (!invert_linear(t, a, normal(t, OP_ADD, expr_op2(t->p, OP_MUL, c, x), y))) return false;
+  if (c != dim[o]) demand(t, OP_LT, y, c);
+  return true;
+}
+
+static void invert_pairs(Inversion *t, const Expr *const *index, const Expr *const *dim, bool *done) {
+  for (uint32_t d = 0; d < t->n; d++)
+    for (uint32_t o = 0; o < t->n; o++)
+      if (!done[d] && !done[o] && invert_pair(t, index, dim, d, o)) done[d] = done[o] = true;
+}
+
 static void invert_rest(Inversion *t, const Expr *const *index, const Expr *const *dim) {
+  bool *done = NEW_ARRAY(t->a, bool, t->n + 1);
+  invert_pairs(t, index, dim, done);
   for (uint32_t d = 0; d < t->n; d++) {
     const Expr *x = expr_label(t->p, d), *e = expr_relabel(t->p, index[d], t->n_label, t->to);
-    if (e == x || invert_digits(t, e, x, dim[d]) || invert_multiple(t, e, x)) continue;
+    if (done[d] || e == x || invert_digits(t, e, x, dim[d]) || invert_multiple(t, e, x)) continue;
     const Expr *plain = expr_normal(t->p, e);
     if (!invert_linear(t, plain, x)) demand(t, OP_EQ, plain, x);
   }

@@ -249,6 +249,7 @@ static AlgRegion *region_asked(const Door *x, AlgRegion *r, const AlgOperand *op
   for (uint32_t k = 0; k < read->n; k++) expr_nodes_add(&nodes, read->arg[k]);
   for (const Expr *e; (e = expr_node(&nodes));) {
     AlgRegion *its = e->kind == EX_TURN ? r : e->kind == EX_READ ? operand[e->i].node->region : in;
+    while (e->kind == EX_TURN && (int64_t)its->depth > e->i) its = its->parent;
     for (const AlgRegion *up = its; up; up = up->parent)
       if (up == in) in = its;
   }

@@ -183,25 +183,41 @@ static double times_asked(const EinNode *n, const PartRead *r) {
   ExprNodes nodes = expr_nodes(a, NULL, 0);
   for (uint32_t k = 0; k < r->rank; k++) expr_nodes_add(&nodes, r->index[k]);
   for (const Expr *e; (e = expr_node(&nodes));) {
-    const EinRegion *its = e->kind == EX_TURN ? n->region : e->kind == EX_READ ? n->input[e->i]->region : inner;
+    const EinRegion *its = e->kind == EX_READ ? n->input[e->i]->region : e->kind == EX_TURN ? n->region : inner;
+    while (e->kind == EX_TURN && (int64_t)its->depth > e->i) its = its->parent;
     if (region_within(its, inner)) inner = its;
   }
   arena_free(a);
   return times_of(inner);
 }
 
-/* Finds reads at indices that depend on data and on few labels. */
+/* Whether places of the table are read in a turn that are not all of them, as far as this is known: at data; where a
+ * label moves the turn's places, as in a batch of rows; or of what the repeat of that turn makes anew. A table from
+ * outside of which each turn reads one place comes once, whole. */
+static bool is_asked(const PartRead *r, const Expr *index) {
+  const EinRegion *made = r->node->region;
+  bool label = (index->has & HAS_LABEL) != 0, asked = (index->has & HAS_READ) != 0;
+  Arena *a = arena_new();
+  ExprNodes nodes = expr_nodes(a, index, HAS_TURN);
+  for (const Expr *e; !asked && (e = expr_node(&nodes));)
+    asked = e->kind == EX_TURN && (label || (made->parent && (int64_t)made->depth >= e->i));
+  arena_free(a);
+  return asked;
+}
+
+/* Finds reads at indices that depend on data or turns, and on few labels. */
 static void asked_find(const Builder *b, const EinNode *n, const PartVertex *v, PartRead *r, const Expr *const *index) {
   const Expr **normal = NEW_ARRAY(b->arena, const Expr *, r->rank + 1);
-  bool used[GRAPH_LABELS + 1] = {0};
+  bool used[GRAPH_LABELS + 1] = {0}, asked = false;
   uint32_t labels = 0;
   Asked q;
   for (uint32_t k = 0; k < r->rank; k++) {
     normal[k] = expr_normal(b->exprs, index[k]);
     expr_labels(normal[k], v->n_label, used);
+    asked |= is_asked(r, normal[k]);
   }
   for (uint32_t l = 0; l < v->n_label; l++) labels += used[l];
-  if (labels > ASKED_MOST || !asked_of(b->arena, v->n_label, r->rank, normal, &q)) return;
+  if (!asked || labels > ASKED_MOST || !asked_of(b->arena, v->n_label, r->rank, normal, &q)) return;
   r->index = normal;
   r->asked = times_asked(n, r);
 }

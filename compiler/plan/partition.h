@@ -30,10 +30,10 @@ typedef struct PartRead {    /* a vertex reads a tensor */
                               * next value */
   double times;              /* how often it is computed in a run */
   const Expr *const *index;  /* by dimension: the index, if labels alone do not say what a block of them reads
-                              * (reach.h), or it depends on data; else NULL */
+                              * (reach.h), or places may be requested; else NULL */
   const PartWide *wide;      /* in a PlaceGraph, by dimension: what it brings besides, for other reads; NULL: nothing */
-  double asked;              /* read at data: how often per run its places would be requested (expr/prove/asked.h); 0:
-                              * it always comes whole */
+  double asked;              /* read at data or a turn: how often per run its places would be requested
+                              * (expr/prove/asked.h); 0: it always comes whole */
   uint32_t again;            /* in a PlaceGraph: 1 + an earlier read of the vertex that brings all that this one needs,
                               * which then moves nothing (times 0); 0: none */
 } PartRead;

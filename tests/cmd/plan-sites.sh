@@ -360,4 +360,25 @@ refused 'plan 1\nsites 8\nmesh 8\nhome W 3\n' 'bad.plan:4' 'W has no dimension 3
 refused 'plan 1\nsites 8\nmesh 8\nhome W 0\n' 'bad.plan:4' 'the number of a dimension is from 1'
 refused 'plan 1\nsites 8\nmesh 8\nhome Q *\n' 'bad.plan:4' 'no tensor is called Q'
 refused 'plan 1\nsites 8\nmesh 8\nhome A 1\nhome A 2\n' 'bad.plan:5' 'the home of A stands here twice'
+# What is read at the turn of an outer repeat moves once in each of its turns: a row, to 4 sites, and 8 bytes to ask for it.
+cat >outer.ein <<'END'
+dim N = 64, T = 4, U = 10
+input A[i:N,j:N] : i64 = i + j
+repeat t < T {
+  state S[i:N,j:N] = A[i,j]
+  repeat u < U {
+    state Q[i:N,j:N] = S[i,j]
+    next Q[i,j] = (Q[i,j] + S[t,j]) % 1009
+  }
+  next S[i,j] = Q[i,j] + 1
+}
+output S
+END
+printf 'plan 1\nsites 4\nmesh 4\nhome S i\nhome Q i\nhome A i\nvertex Q.next axes i\n' >outer.plan
+want 0 "$EIN" plan outer.ein --plan=outer.plan --format=json
+shows '"bytes": 8320,'
+want 0 "$EIN" run outer.ein
+cp out one
+want 0 "$EIN" run outer.ein --plan=outer.plan
+cmp -s one out || wrong 'what is read at an outer turn is another on four sites'
 finish

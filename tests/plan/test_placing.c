@@ -100,8 +100,8 @@ static void against_all(void) {
 }
 
 /* Some reads reach further than their block: by a label and another, or a number more; by twice a label; or from the
- * other end. */
-static void with_windows(Arena *a, PartGraph *part) {
+ * other end. Or their places depend on the turn, so that sites may request them. */
+static void with_windows(Arena *a, PartGraph *part, bool asked) {
   Exprs *pool = exprs_new(a);
   for (uint32_t i = 0; i < part->vertices.len; i++) {
     const PartVertex *v = &part->vertices.at[i];
@@ -114,6 +114,9 @@ static void with_windows(Arena *a, PartGraph *part) {
                    *by = expr_int(pool, DT_I64, 1 + below(2));
         static const Op op[] = {OP_ADD, OP_SUB, OP_MUL};
         index[d] = expr_op2(pool, op[below(3)], l, below(3) ? by : expr_label(pool, below(v->n_label)));
+        if (!asked || below(3)) continue;
+        index[d] = expr_op2(pool, OP_ADD, below(2) ? index[d] : l, expr_turn(pool, 0));
+        r->asked = r->times;
       }
       r->index = index;
     }
@@ -149,12 +152,12 @@ static void windows_try(Arena *a, const Try *x, uint32_t vertex, uint32_t read, 
 }
 
 /* Whatever axes cut, a read's windows move no less than their counts say; and nearly always no more. */
-static void windows_by_counts(Extent *extent, const char *what, uint32_t percent) {
+static void windows_by_counts(Extent *extent, const char *what, bool asked, uint32_t percent) {
   Windows w = {0};
   for (uint32_t round = 0; round < 3000 && w.pairs < 15 * TRIES(2000); round++) {
     Arena *a = arena_new();
     PartGraph *part = random_graph(a, 2, extent);
-    with_windows(a, part);
+    with_windows(a, part, asked);
     Try x = try_of(a, part);
     for (uint32_t i = 0; ways_of(&x) < 1e6 && i < part->vertices.len; i++)
       for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++)
@@ -194,7 +197,7 @@ static void seconds_against_all(void) {
   for (uint32_t round = 0; round < 4000 && graphs < TRIES(400); round++) {
     Arena *a = arena_new();
     PartGraph *part = random_graph(a, 3, any_extent);
-    if (round % 2) with_windows(a, part);
+    if (round % 2) with_windows(a, part, round % 4 == 3);
     Try x = try_of(a, part);
     PlaceGraph g = *x.g;
     PlaceCost cost = {.seconds = random_seconds(a, part, &x.p.mesh)};
@@ -256,7 +259,7 @@ static void memory_against_all(void) {
   for (uint32_t round = 0; round < 8000 && graphs < 120 + TRIES(180); round++) {
     Arena *a = arena_new();
     PartGraph *part = random_graph(a, 3, even_extent);
-    if (round % 2) with_windows(a, part);
+    if (round % 2) with_windows(a, part, round % 4 == 3);
     Try x = try_of(a, part);
     Mesh primes = mesh_of_primes(mesh_sites(&x.p.mesh));
     uint32_t which;
@@ -294,8 +297,10 @@ static void memory_against_all(void) {
 
 int main(void) {
   against_all();
-  windows_by_counts(even_extent, "equal blocks", 50);
-  windows_by_counts(any_extent, "any blocks", 40);
+  windows_by_counts(even_extent, "equal blocks", false, 50);
+  windows_by_counts(any_extent, "any blocks", false, 40);
+  windows_by_counts(even_extent, "equal blocks, places of a turn", true, 50);
+  windows_by_counts(any_extent, "any blocks, places of a turn", true, 40);
   seconds_against_all();
   memory_against_all();
   return DONE();

@@ -5,9 +5,9 @@
 
 /* ---- which dimensions say the place ------------------------------------------------------------------- */
 
-/* Whether the index depends on data, or shares a label with one that does. used: its labels. */
+/* Whether the index depends on data or turns, or shares a label with one that does. used: its labels. */
 static bool is_tied(uint32_t n_label, const Expr *index, const bool *label, bool *used) {
-  bool tied = (index->has & HAS_READ) != 0;
+  bool tied = (index->has & (HAS_READ | HAS_TURN)) != 0;
   for (uint32_t l = 0; l < n_label; l++) used[l] = false;
   expr_labels(index, n_label, used);
   for (uint32_t l = 0; l < n_label; l++) tied |= used[l] && label[l];

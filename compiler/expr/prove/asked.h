@@ -1,9 +1,10 @@
-/* expr/prove/asked.h - a read at data, X[T[s], d]: what a site requests from others, if it does not take all of X.
+/* expr/prove/asked.h - a read at data, X[T[s], d], or at a turn, X[t, d]: what a site requests from others, if it does
+ * not take all of X.
  *
- * Dimensions are of two kinds. Those whose index depends on data, and those whose index shares a label with such an
- * index, give the *place* that is requested. A site requests each place once, from each block that has part of it and
- * is not its own, with 8 bytes per index. Of the other dimensions it gets what its labels reach, the *slice*. The
- * places are unknown before a run, so an upper bound counts: as many different places as possible, where they cost
+ * Dimensions are of two kinds. Those whose index depends on data or turns, and those whose index shares a label with
+ * such an index, give the *place* that is requested. A site requests each place once, from each block that has part of
+ * it and is not its own, with 8 bytes per index. Of the other dimensions it gets what its labels reach, the *slice*.
+ * The places are unknown before a run, so an upper bound counts: as many different places as possible, where they cost
  * most. */
 #ifndef EIN_ASKED_H
 #define EIN_ASKED_H
@@ -23,7 +24,7 @@ typedef struct Asked {
   const bool *label;         /* by label: whether places depend on it */
 } Asked;
 
-/* Returns false if no index depends on data. */
+/* Returns false if no index depends on data or turns. */
 bool asked_of(Arena *a, uint32_t n_label, uint32_t rank, const Expr *const *index, Asked *out);
 /* For a block of labels, from low to below high: how many points make a request; and the box that contains all they
  * can request. */

@@ -393,6 +393,7 @@ typedef struct Least {
   const PartRead *r;
   bool **used;               /* by dimension: the labels in its index */
   bool shared;               /* several indices have one label, so that their windows depend on each other */
+  bool asked;                /* its places are requested */
   Memo seen;                 /* by dimension and counts: Lengths */
 } Least;
 
@@ -401,6 +402,12 @@ static void block_bounds(int64_t b, uint32_t n, uint32_t k, SpanBlock *in, SpanB
   int64_t each = b / n, rest = b % n, low = each * k;
   *in = (SpanBlock){low + rest, low + each, true};
   *out = (SpanBlock){low, low + each + rest, true};
+}
+
+/* How many places of a dimension the span has. */
+static int64_t shared_length(Reached s, int64_t extent) {
+  int64_t low = larger(s.least, 0), high = smaller(s.most + 1, extent);
+  return high > low ? high - low : 0;
 }
 
 /* Steps to the next block of the labels of an index; false after the last. */
@@ -414,9 +421,12 @@ static bool block_next(const Least *x, uint32_t k, const uint32_t *count, uint32
 }
 
 static int64_t window_length(const Least *x, uint32_t k, const uint32_t *count, const SpanBlock *label) {
-  int64_t from, to, wrap;
+  int64_t from, to, wrap, extent = x->r->extent[k];
+  Reached s;
+  bool moves = false;
+  if (x->asked) return span_find(x->r->index[k], label, &moves, &s) ? shared_length(s, extent) : extent;
   window_find(x->v, x->r, k, count, label, &from, &to, &wrap);
-  return smaller(to - from, x->r->extent[k]);
+  return smaller(to - from, extent);
 }
 
 static Lengths lengths_of(const Least *x, uint32_t k, const uint32_t *count) {
@@ -456,8 +466,8 @@ static const Lengths *lengths_get(Least *x, uint32_t k, const uint32_t *count) {
   return e->value = arena_copy(x->arena, &found, sizeof found);
 }
 
-static Least least_new(Arena *a, const PartVertex *v, const PartRead *r) {
-  Least x = {a, v, r, NEW_ARRAY(a, bool *, r->rank + 1), false, memo_new(a)};
+static Least least_new(Arena *a, const PartVertex *v, const PartRead *r, bool asked) {
+  Least x = {a, v, r, NEW_ARRAY(a, bool *, r->rank + 1), false, asked, memo_new(a)};
   bool *any = NEW_ARRAY(a, bool, v->n_label + 1);
   for (uint32_t k = 0; k < r->rank; k++) {
     x.used[k] = NEW_ARRAY(a, bool, v->n_label + 1);
@@ -492,10 +502,31 @@ static double there_most(
   return there < has ? there : has;
 }
 
+/* Of each site, for one fetch: as few places as blocks of the labels can have, as many of them at hand as can be. */
+static double asked_least(
+    Least *x, const Asked *q, const PlaceTensor *t, const PlaceCounts *home, const uint32_t *count) {
+  double size = dtype_size(t->node->dtype), asks = (double)ASKED_INDEX * q->n_place, points = 1, most, mean;
+  double places = 1, here = 1, slice = 1, own = 1;
+  for (uint32_t l = 0; l < q->n_label; l++) points *= q->label[l] ? (double)(x->v->extent[l] / count[l]) : 1;
+  for (uint32_t k = 0; k < x->r->rank; k++) {
+    const Lengths *window = lengths_get(x, k, count);
+    home_lengths(t, x->r, k, home, &most, &mean);
+    *(q->place[k] ? &places : &slice) *= window->least;
+    *(q->place[k] ? &here : &own) *= most < window->most ? most : window->most;
+  }
+  double far = places > here ? places - here : 0, near = (slice - own) * size;
+  AskedPlaces at[2] = {{far, slice > 0 ? slice * size + asks : 0}, {places - far, near > 0 ? near : 0}};
+  return asked_bytes(points, 2, at);
+}
+
 void reach_costs_least(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
     const PlaceCounts *home, uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
   Arena *a = arena_new();
-  Least x = least_new(a, &g->part->vertices.at[vertex], read_of(g, vertex, read));
+  const PartRead *r = read_of(g, vertex, read);
+  Least x = least_new(a, &g->part->vertices.at[vertex], r, false);
+  Least y = least_new(a, x.v, r, true);
+  Asked q;
+  bool asked = !paper && asked_read(a, g, vertex, read, &q);
   const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
   double sites = (double)mesh_sites(m);
   const Lengths **window = NEW_ARRAY(a, const Lengths *, x.r->rank + 1);
@@ -510,7 +541,9 @@ void reach_costs_least(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint
     for (uint32_t i = 0; i < n_home; i++) {
       double lack = want - there_most(&x, t, sites, &home[i], window);
       Amount n = {want, lack > want * 1e-9 ? lack : 0};
-      cost[(size_t)i * n_on + j] = x.r->asked > 0 ? 0 : amount_cost(g, vertex, read, n, paper);
+      double whole = amount_cost(g, vertex, read, n, paper),
+             some = asked ? r->asked * sites * asked_least(&y, &q, t, &home[i], count) : whole;
+      cost[(size_t)i * n_on + j] = some < whole ? some : whole;
     }
   }
   arena_free(a);

@@ -27,4 +27,10 @@ for file in "$root"/tests/run/*.ein "$root"/tests/cuda/*.ein; do
   "$EIN" verify --target=cuda --cc="$root/tests/cuda/cc" --flags=-O0 $args "$name" >"$work/out" 2>&1 || wrong "$(grep -v '  equal$\|  abs ' "$work/out")"
 done
 [ $all -ge 240 ] || wrong "only $all programs"
+
+# A compiler that is named takes a program for one device.
+cd "$work" || exit 1
+echo 'output z = sum[i:40] i * i' >z.ein
+want 2 "$EIN" run z.ein -n 2 --target=cuda --cc="$root/tests/cuda/cc"
+says 'error: --cc compiles all of a program for one device; without it, NVRTC compiles the kernels of a plan for several sites'
 finish

@@ -77,6 +77,9 @@ static Leave device_load(
     Session *s, const Job *j, Compiler *c, const EmitOptions *o, const NativeSet *set, Buf *text, Library *out) {
   double seconds = 0;
   Leave l = LEAVE_OK;
+  if (!c->nvrtc && j->tasks->mesh.n)
+    return fail(s, LEAVE_USAGE, "--cc compiles all of a program for one device; without it, NVRTC compiles the kernels "
+                                "of a plan for several sites");
   if (c->nvrtc) l = device_text(s, j, o, text, &seconds);
   else emit_cuda(text, j->loops, o);
   if (!l) l = native_load(s, c, prefix, set, "program_model", &out->made);

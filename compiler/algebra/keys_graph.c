@@ -232,6 +232,7 @@ static void vertices_tell(Arena *a, PartGraph *g, const AlgNode *const *of) {
     Buf b = buf_new(a);
     v->most = label_most(a, n, v->n_label);
     kernel_tell(a, n, v);
+    vec_each(PartRead, r, v->reads) r->asked = 0; /* of a relation blocks move, not places in them */
     if (n->kind != ALG_STATE) alg_equation(&b, n), v->equation = b.s;
   }
   names_give(a, g, of);

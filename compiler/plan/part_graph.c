@@ -12,6 +12,7 @@ typedef struct Builder {
   Buf *why;
   int32_t *vertex;           /* by node id: its vertex; -1: none */
   bool *needed;              /* by node id: some answer depends on it */
+  uint32_t *named;           /* by node id: how often it is read at a number in some dimension */
 } Builder;
 
 /* ---- sizes ----------------------------------------------------------------------------------------- */
@@ -194,7 +195,8 @@ static double times_asked(const EinNode *n, const PartRead *r) {
 /* Whether places of the table are read in a turn that are not all of them, as far as this is known: at data; where a
  * label moves the turn's places, as in a batch of rows; or of what the repeat of that turn makes anew. A table from
  * outside of which each turn reads one place comes once, whole. */
-static bool is_asked(const PartRead *r, const Expr *index) {
+static bool is_asked(const Builder *b, const PartRead *r, uint32_t k, const Expr *index) {
+  if (index->kind == EX_INT) return 2 * (int64_t)b->named[r->node->id] < r->extent[k];
   const EinRegion *made = r->node->region;
   bool label = (index->has & HAS_LABEL) != 0, asked = (index->has & HAS_READ) != 0;
   Arena *a = arena_new();
@@ -214,7 +216,7 @@ static void asked_find(const Builder *b, const EinNode *n, const PartVertex *v, 
   for (uint32_t k = 0; k < r->rank; k++) {
     normal[k] = expr_normal(b->exprs, index[k]);
     expr_labels(normal[k], v->n_label, used);
-    asked |= is_asked(r, normal[k]);
+    asked |= is_asked(b, r, k, normal[k]);
   }
   for (uint32_t l = 0; l < v->n_label; l++) labels += used[l];
   if (!asked || labels > ASKED_MOST || !asked_of(b->arena, v->n_label, r->rank, normal, &q)) return;
@@ -325,9 +327,25 @@ static void need(Builder *b, Todo *todo, const EinNode *n) {
   vec_push(b->arena, *todo, n);
 }
 
+/* Counts the reads of a vertex at numbers. */
+static void named_count(Builder *b, const EinNode *n) {
+  const EinSum *s = n->sum;
+  const Expr *top[] = {s->body, s->where, s->domain};
+  Arena *a = arena_new();
+  const Expr **read = NEW_ARRAY(a, const Expr *, s->n_slot + 1);
+  expr_slot_reads(a, COUNT(top), top, read);
+  for (uint32_t i = 0; i < s->n_slot; i++) {
+    bool number = false;
+    for (uint32_t k = 0; k < n->input[i]->rank; k++) number |= read[i]->arg[k]->kind == EX_INT;
+    b->named[n->input[i]->id] += number;
+  }
+  arena_free(a);
+}
+
 /* A repeat is done whole. Defaults of inputs are skipped: a plan is for runs that get their inputs. */
 static void need_operands(Builder *b, Todo *todo, const EinNode *n) {
   for (uint32_t i = 0; n->kind == EIN_VERTEX && i < n->sum->n_slot; i++) need(b, todo, n->input[i]);
+  if (n->kind == EIN_VERTEX) named_count(b, n);
   if (n->kind != EIN_REPEAT) {
     need(b, todo, n->repeat);
     return;
@@ -390,6 +408,7 @@ PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why) {
                .vertex = NEW_ARRAY(a, int32_t, g->n_nodes + 1)};
   b.g->arena = a;
   b.needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  b.named = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
   b.g->needed = b.needed;
   for (uint32_t i = 0; i < g->n_nodes; i++) b.vertex[i] = -1;
   needs_find(&b, g);

@@ -381,4 +381,17 @@ want 0 "$EIN" run outer.ein
 cp out one
 want 0 "$EIN" run outer.ein --plan=outer.plan
 cmp -s one out || wrong 'what is read at an outer turn is another on four sites'
+# A row at a number: 7 sites ask for it, and get it.
+cat >row.ein <<'END'
+input A[i:64,j:64] : i64 = i * j
+output S[i] = sum[j] A[i,j] * A[5,j]
+END
+printf 'plan 1\nsites 8\nmesh 8\nhome A i\nvertex S axes i\n' >row.plan
+want 0 "$EIN" plan row.ein --plan=row.plan
+shows 'read at numbers       S receives places of A, 3.6 kB at most; all of it would be 229.4 kB'
+want 0 "$EIN" run row.ein
+cp out one
+want 0 "$EIN" run row.ein --plan=row.plan -v
+says ': 8 sites received 3640 bytes'
+cmp -s one out || wrong 'what is read at a number is another on eight sites'
 finish

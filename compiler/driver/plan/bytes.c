@@ -193,21 +193,23 @@ static void rivals_print(const Sites *p, Buf *b) {
         other, b);
 }
 
-/* Whether data give the places, and not turns alone. */
-static bool is_at_data(const Facts *f, const FactRead *r) {
+enum { AT_NUMBERS, AT_TURNS, AT_DATA };
+
+/* What gives the places. */
+static int read_at(const Facts *f, const FactRead *r) {
   const PartRead *of = &f->g->part->vertices.at[r->vertex].reads.at[r->read];
-  bool data = false;
-  for (uint32_t d = 0; d < of->rank; d++) data |= (of->index[d]->has & HAS_READ) != 0;
-  return data;
+  unsigned has = 0;
+  for (uint32_t d = 0; d < of->rank; d++) has |= of->index[d]->has;
+  return has & HAS_READ ? AT_DATA : has & HAS_TURN ? AT_TURNS : AT_NUMBERS;
 }
 
-/* A line for each table that is read at indices from data or turns and moves, those that move most first; of many only
- * a few. */
+/* A line for each table of which places are read and that moves, those that move most first; of many only a few. */
 static void ways_print(const Sites *p, Buf *b) {
   enum { LINES = 3 };
   const Facts *f = p->report.facts;
   bool *said = NEW_ARRAY(b->arena, bool, f->reads.len + 1);
-  bool data = false;
+  static const char *const head[] = {"read at numbers", "read at turns", "read at data"};
+  int last = -1;
   uint32_t n = 0, lines = 0;
   for (uint32_t i = 0; i < f->reads.len; i++) n += facts_way(b->arena, f, &f->reads.at[i]) != NULL;
   for (; lines < n && lines < LINES; lines++) {
@@ -218,10 +220,10 @@ static void ways_print(const Sites *p, Buf *b) {
         most = i;
     const FactRead *r = &f->reads.at[most];
     said[most] = true;
-    bool same = lines && is_at_data(f, r) == data;
-    data = is_at_data(f, r);
-    buf_printf(b, "  %-22s%s receives %s\n", same ? "" : data ? "read at data" : "read at turns",
-        f->tensors.at[r->vertex].name, facts_way(b->arena, f, r));
+    int at = read_at(f, r);
+    buf_printf(b, "  %-22s%s receives %s\n", at == last ? "" : head[at], f->tensors.at[r->vertex].name,
+        facts_way(b->arena, f, r));
+    last = at;
   }
   if (n > lines) buf_printf(b, "  %-22sand %u more\n", "", n - lines);
 }

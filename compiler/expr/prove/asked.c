@@ -15,10 +15,10 @@ static bool is_tied(uint32_t n_label, const Expr *index, const bool *label, bool
 }
 
 bool asked_of(Arena *a, uint32_t n_label, uint32_t rank, const Expr *const *index, Asked *out) {
-  bool *place = NEW_ARRAY(a, bool, rank + 1), *label = NEW_ARRAY(a, bool, n_label + 1),
+  bool more = true, *place = NEW_ARRAY(a, bool, rank + 1), *label = NEW_ARRAY(a, bool, n_label + 1),
        *used = NEW_ARRAY(a, bool, n_label + 1);
   *out = (Asked){.n_label = n_label, .rank = rank, .index = index, .place = place, .label = label};
-  for (bool more = true; more;) {
+  while (more) {
     more = false;
     for (uint32_t k = 0; k < rank; k++) {
       if (place[k] || !is_tied(n_label, index[k], label, used)) continue;
@@ -27,6 +27,8 @@ bool asked_of(Arena *a, uint32_t n_label, uint32_t rank, const Expr *const *inde
       for (uint32_t l = 0; l < n_label; l++) label[l] |= used[l];
     }
   }
+  if (!out->n_place)
+    for (uint32_t k = 0; k < rank; k++) out->n_place += place[k] = index[k]->kind == EX_INT;
   return out->n_place && rank < ASKED_RANK;
 }
 

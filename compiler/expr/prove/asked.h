@@ -24,7 +24,7 @@ typedef struct Asked {
   const bool *label;         /* by label: whether places depend on it */
 } Asked;
 
-/* Returns false if no index depends on data or turns. */
+/* If no index depends on data or turns, those that are numbers give the place. Returns false if there are none. */
 bool asked_of(Arena *a, uint32_t n_label, uint32_t rank, const Expr *const *index, Asked *out);
 /* For a block of labels, from low to below high: how many points make a request; and the box that contains all they
  * can request. */

@@ -593,9 +593,8 @@ cmp -s one.npy off.npy && wrong "a value is not computed again"
 want 0 "$EIN" repl --target=c --deterministic <lines
 turns 1 ':deterministic perhaps'
 says ':deterministic wants on or off'
-turns 1 ':deterministic on
-1 + 1' --target=eval
-says '--deterministic is of what is compiled'
+turns 1 ':deterministic on' --target=eval
+says ':deterministic is of what is compiled'
 
 # A module is seen from the folder of the file that says so, and what is saved names it from where it is saved.
 mkdir sub elsewhere

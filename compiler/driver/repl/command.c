@@ -397,6 +397,9 @@ static Leave do_deterministic(Prompt *p, const char *text) {
   bool on = strcmp(text, "on") == 0, was = given->len > 0;
   if (!*text) return buf_printf(p->out, "%s\n", was ? "on" : "off"), LEAVE_OK;
   if (!on && strcmp(text, "off") != 0) return fail(p->s, LEAVE_USAGE, ":deterministic wants on or off");
+  const char *target = target_said(p->s, &p->args);
+  if (on && target && strcmp(target, "eval") == 0)
+    return fail(p->s, LEAVE_USAGE, ":deterministic is of what is compiled; the evaluator has one order, and sums otherwise");
   *given = on ? (Words){&word, 1, 1} : (Words){0};
   if (on != was) sheet_forget_all(p->sheet); /* they have other bits */
   return LEAVE_OK;

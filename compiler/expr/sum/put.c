@@ -1,5 +1,5 @@
-/* expr/sum/put.c - which output labels of a sum data decide: `H[b] = sum[e where bin[e] == b] w[e]` puts each point where
- * it belongs. */
+/* expr/sum/put.c - which output labels of a sum data decide: `H[b] = sum[e where bin[e] == b] w[e]` puts each point
+ * where it belongs. */
 #include "expr/einsum.h"
 
 uint64_t sum_labels_put(const Expr *where, uint32_t n) {

@@ -41,6 +41,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"window", graph_window, false},
     {"added", graph_added_few, false},
     {"hoist", graph_hoist, false},
+    {"tables", graph_tables, true},
     {"integers", graph_integers, false},
     {"alike", graph_alike, true},
     {"common", graph_common, false},

@@ -85,6 +85,8 @@ EinGraph *graph_added(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_added_few(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has maps compute what takes long, such as a root, once for each of the labels on which it depends. */
 EinGraph *graph_hoist(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Computes functions of an integer that has few values, such as one of (k*n) % N or of i - j, once for each of them. */
+EinGraph *graph_tables(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Makes points of a vertex that a label does not tell apart once, if only maps read it. */
 EinGraph *graph_alike(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has sums over a softmax of scores visit only those that are not -inf, if a look at the operands says that nothing
@@ -126,7 +128,7 @@ typedef struct PassInfo {
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
   bool one_site;             /* it is left out for many sites, whose blocks would be read in other cuts */
 } PassInfo;
-enum { GRAPH_PASSES = 34 };
+enum { GRAPH_PASSES = 35 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

@@ -403,8 +403,8 @@ static bool have_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   return false;
 }
 
-/* A single pass over the points then puts each where it belongs, or walks over the runs; a row by itself would visit all
- * points. */
+/* A single pass over the points then puts each where it belongs, or walks over the runs; a row by itself would visit
+ * all points. */
 bool stage_is_one_walk(const TaskStage *s, uint32_t n) {
   return s->sum->reducer != RED_NONE && (sum_labels_put(s->sum->where, n) || stage_runs(s, n));
 }

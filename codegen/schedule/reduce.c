@@ -211,7 +211,9 @@ static const Expr *reduce_segment(Sched *s, const StagePlan *p, Env *e) {
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[l];
   const Expr *rest = where_narrow(e, sum->where, p->n_label, l, bound, &lo, &hi);
   where_narrow_data(e, rest, p->n_label, l, bound, &lo, &hi);
-  LoopStmt *few = if_add(s, expr_op2(s->x, OP_LE, ex_sub(s, hi, lo), ex_int(s, SEGMENT_FEW)));
+  uint32_t points = place_own(s, NULL, "points", DT_I64, 0, NULL);
+  var_add(s, points, ex_sub(s, hi, lo)); /* a variable: of a value, proofs would follow all cases of hi and lo */
+  LoopStmt *few = if_add(s, expr_op2(s->x, OP_LE, scalar_read(s, points), ex_int(s, SEGMENT_FEW)));
   LoopBody *was = into(s, &few->body);
   red_loops_where(s, p, e, NULL);
   acc_step(s, sum, acc, ex_shared(s, ex_of(e, sum->body)));

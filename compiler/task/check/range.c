@@ -97,13 +97,14 @@ static const TaskStage *writer_of(const TaskGraph *t, uint32_t buffer) {
 
 /* ---- stages ---------------------------------------------------------------------------------------- */
 
-/* Nobody checks the indices of kept values at run time; those of a fetch's table are checked by its sites. */
+/* Indices from data are checked where they are read; those of a fetch's table by its sites. */
 static const Expr *extent_of(void *ctx, const Expr *read, uint32_t k) {
   const Check *c = ctx;
   const TaskSlot *slot = &c->stage->slot[read->i];
-  if (slot->kept) return k < c->task->n_outer ? NULL : here(c, c->task->stages.at[slot->index].bound[k]);
   bool table = c->task->kind == TASK_FETCH && read->i == (int64_t)c->stage->sum->n_slot - 1;
-  return table || index_is_data(read->arg[k]) ? NULL : here(c, c->t->buffers.at[slot->index].dim[k]);
+  if (index_is_data(read->arg[k])) return NULL;
+  if (slot->kept) return k < c->task->n_outer ? NULL : here(c, c->task->stages.at[slot->index].bound[k]);
+  return table ? NULL : here(c, c->t->buffers.at[slot->index].dim[k]);
 }
 
 /* The meaning of a buffer that one stage alone computes completely, label by label. */

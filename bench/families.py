@@ -685,6 +685,14 @@ FAMILIES = [
         "expert by expert": "Z[e,t,f] = sum[c] x[t,c] * W[e,c,f]\noutput Y[t,f] = Z[g[t],t,f]",
         "chosen first": "V[t,c,f] = W[g[t],c,f]\noutput Y[t,f] = sum[c] x[t,c] * V[t,c,f]",
     }, below={"g": 8}),
+    Family("convolution, bias and relu", "dim N = 2, C = 32, S = 32\ninput X[n:N,c:C,y:S,x:S], F[o:C,c:C,r:3,q:3], b[o:C] : f32\n", {
+        "in one": "output Y[n,o,y:S,x:S] = relu(b[o] + sum[c,r,q] X[n,c,y+r-1,x+q-1] ?? 0 * F[o,c,r,q])",
+        "bias behind": "output Y[n,o,y:S,x:S] = relu((sum[c,r,q] X[n,c,y+r-1,x+q-1] ?? 0 * F[o,c,r,q]) + b[o])",
+        "where": "output Y[n,o,y:S,x:S] = relu(b[o] + sum[c,r,q where 0 <= y+r-1 and y+r-1 < S and 0 <= x+q-1 and x+q-1 < S] X[n,c,y+r-1,x+q-1] * F[o,c,r,q])",
+        "named": "Z[n,o,y:S,x:S] = sum[c,r,q] X[n,c,y+r-1,x+q-1] ?? 0 * F[o,c,r,q]\noutput Y[n,o,y,x] = relu(Z[n,o,y,x] + b[o])",
+        "named, channels last": "Z[n,y:S,x:S,o] = sum[c,r,q] X[n,c,y+r-1,x+q-1] ?? 0 * F[o,c,r,q]\noutput Y[n,o,y,x] = relu(Z[n,y,x,o] + b[o])",
+        "max": "output Y[n,o,y:S,x:S] = max(0, b[o] + sum[r,q,c] F[o,c,r,q] * X[n,c,y+r-1,x+q-1] ?? 0)",
+    }),
     Family("update by rows", "dim V = 20000, D = 128, B = 1024\ninput W[v:V,d:D], G[b:B,d:D] : f32\ninput k[b:B] : i64\n", {
         "within": "output Y[v,d] = W[v,d] - 0.5 * sum[b where k[b] == v] G[b,d]",
         "named": "S[v:V,d] = sum[b where k[b] == v] G[b,d]\noutput Y[v,d] = W[v,d] - 0.5 * S[v,d]",

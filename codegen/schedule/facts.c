@@ -55,6 +55,15 @@ static void moves_find(Sched *s, StagePlan *p) {
   for (uint32_t a = 0; a < sum->n_slot; a++) p->ends[a] &= !moves_reduced(p, a);
 }
 
+/* The label along which what is stored is contiguous, if maps continue from the stage at its points; -1: none. */
+static int64_t stored_along(const Sched *s, const TaskStage *st) {
+  if (!s->follow.goes_on || st != s->task->stages.at || !task_is_continued(s->task)) return -1;
+  const TaskStage *last = &s->task->stages.at[s->task->stages.len - 1];
+  for (uint32_t l = 0; l < last->sum->n_out; l++)
+    if (move_along(last->n_at, last->at, l) == MOVE_UNIT) return (int64_t)l;
+  return -1;
+}
+
 /* ---- costs ----------------------------------------------------------------------------------------- */
 
 static double op_cost(const Expr *e) {
@@ -134,6 +143,7 @@ StagePlan stage_plan(Sched *s, const TaskStage *stage) {
     if (s->rows.block && l + 1 == sum->n_out) p.size[l] = s->rows.block;
   }
   moves_find(s, &p);
+  p.stored = stored_along(s, stage);
   Map seen = map_new(s->arena);
   p.ops = 1 + ops_of(&seen, sum->body) + (sum->where ? ops_of(&seen, sum->where) : 0);
   if (sum->by && sum->by->cost >= 0) p.ops = (double)sum->by->cost;

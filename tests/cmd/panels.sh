@@ -342,4 +342,19 @@ END
   ! grep 'lanes\[.*= select' out | grep -q '//' || wrong "quotients in lanes: $at"
   want 0 "$EIN" verify stepped.ein --flags="-O1 -march=native"
 done
+
+# Lanes go along what is stored, whichever way the sum within a map has its labels, and not along a label shorter than they are, so
+# that a map behind such a product is a kernel of its own.
+cat >within.ein <<'END'
+dim C = 32, N = 32
+input x[b:2,i:C,y:N,x:N] : f32
+input k[c:C,i:C,r:3,q:3], d[c:C] : f32
+input G[b:2,c:C,y:N,x:N] : f32
+output h[b,c,y:N,x:N] = relu(d[c] + sum[i,r,q where 0 <= y+r-1 and y+r-1 < N and 0 <= x+q-1 and x+q-1 < N] x[b,i,y+r-1,x+q-1] * k[c,i,r,q])
+output w[c,i,r,q] = k[c,i,r,q] - 0.5 * sum[b,y,x] G[b,c,y,x] * (x[b,i,y+r-1,x+q-1] ?? 0)
+END
+want 0 "$EIN" build within.ein --stop=loop
+shows ' c by 32 x in lanes'
+shows ' by 32 c in lanes'
+want 0 "$EIN" verify within.ein --flags="-O1 -march=native"
 finish

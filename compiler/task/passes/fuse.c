@@ -18,6 +18,8 @@ enum {
   ROWS_LEAST = 16,           /* fewer rows are not worth sharing */
   COLUMN_MOST = 8192,        /* elements of a row that is a column of what it reads: more of them cannot be taken with
                               * those of other rows (schedule/cpu/rows/block.c) */
+  SHORT_ROW = 8,             /* results that are not worth lanes, */
+  LONG_SUM = 64,             /*   where a sum of so many points is made for each */
   BLOCK_LEAST = 32,          /* rows for which a product can be made block by block, */
   THIN = 256,                /* if an element of it has at most this many points, or contributes to as many */
   COPIED_LESS = 2,           /* how many times fewer elements are copied for a block of it than it has, */
@@ -425,6 +427,17 @@ static bool is_put_in_place(Fuse *f, const TaskStage *s, const TaskStage *next) 
   return !updates || points * (double)PUT_FEW > rows || rows * dtype_size(DT_I32) > (double)PUT_ROWS;
 }
 
+/* Whether a product of long sums has results that are contiguous along a short label only, as a convolution's weights
+ * are: its lanes then go along another label, which they cannot in a kernel that continues with a map. */
+static bool is_short_row(Fuse *f, const TaskStage *s) {
+  const Expr *row = s->n_at ? s->at[s->n_at - 1] : NULL;
+  if (!row || row->kind != EX_LABEL || s->bound[row->i]->kind != EX_INT || s->bound[row->i]->i >= SHORT_ROW) return false;
+  bool longer = false;
+  for (uint32_t l = 0; l < s->sum->n_out; l++) longer |= size_of(f->t, s->bound[l]) >= (double)BLOCK_LEAST;
+  double points = stage_points(f->t, s, s->sum->n_out, s->sum->n_out + s->sum->n_red);
+  return longer && points >= (double)LONG_SUM && stage_is_product(f->t, s);
+}
+
 typedef struct Columns {
   uint32_t n;                /* of the rows' labels */
   const TaskStage *of;
@@ -521,7 +534,8 @@ static bool try_join(Fuse *f, Task *p, Task *q) {
   if (!n || !may_move(f, p, q)) return false;
   bool scaled = has_epilogue(p); /* the map takes no part in whether rows are shared */
   if (scaled && stage_is_product(f->t, &p->stages.at[0])) return join_scaled(f, p, q, n, label);
-  if (p->stages.len == 1 && is_put_in_place(f, &p->stages.at[0], &q->stages.at[0])) return false;
+  const TaskStage *s = &p->stages.at[0];
+  if (p->stages.len == 1 && (is_put_in_place(f, s, &q->stages.at[0]) || is_short_row(f, s))) return false;
   if (is_epilogue(p, q, n) && f->of[p->stages.at[0].buffer].readers == 1) {
     join(f, p, q, n, label);
     return true;

@@ -294,7 +294,7 @@ static double lines_stored(const StagePlan *p, uint32_t v, double block, const b
 static double panels_cost(const Panel *t) {
   const StagePlan *p = t->p;
   const EinSum *sum = p->stage->sum;
-  if (plan_move(p, p->n_access - 1, (uint32_t)t->v.tile) == MOVE_UNIT) return packed_cost(t);
+  if (pack_stores_along(p, t->v.tile)) return packed_cost(t);
   bool *in = NEW_ARRAY(t->s->arena, bool, sum->n_out + 1);
   for (uint32_t l = 0; l < sum->n_out; l++) in[l] = is_in_block(t, l);
   double block = (double)dtype_size(sum->dtype) * (double)(t->u.unit * t->u.units) *

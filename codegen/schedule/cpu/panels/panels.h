@@ -175,6 +175,7 @@ typedef struct Panel {
 } Panel;
 
 /* ---- schedule/cpu/panels/side.c: assigns labels and parts of the body to sides ---- */
+bool pack_stores_along(const StagePlan *p, int64_t label); /* whether the kernel's result is contiguous along it */
 int64_t pack_lanes_label(const StagePlan *p); /* the one with most unit-stride stores of the result */
 bool pack_labels(Panel *t, int64_t v); /* with v in lanes; false: there are no two sides */
 bool pack_parts(Panel *t);          /* the parts of the body that belong to one side; false: it cannot be split */

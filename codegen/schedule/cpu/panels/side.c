@@ -32,11 +32,14 @@ static bool apart(const StagePlan *p, uint32_t label, uint32_t other) {
   return false;
 }
 
+bool pack_stores_along(const StagePlan *p, int64_t label) {
+  return p->stored >= 0 ? p->stored == label : plan_move(p, p->n_access - 1, (uint32_t)label) == MOVE_UNIT;
+}
+
 /* The label for the lanes: the innermost one along which the result is contiguous. */
 int64_t pack_lanes_label(const StagePlan *p) {
-  uint32_t store = p->n_access - 1;
   for (uint32_t k = p->n_order; k-- > 0;)
-    if (plan_move(p, store, p->order[k]) == MOVE_UNIT && p->size[p->order[k]] > 1) return p->order[k];
+    if (pack_stores_along(p, p->order[k]) && p->size[p->order[k]] > 1) return p->order[k];
   return p->n_order ? (int64_t)p->order[p->n_order - 1] : NO_LABEL;
 }
 

@@ -351,12 +351,27 @@ static bool is_short(const StagePlan *p, int64_t label) {
   return label != NO_LABEL && p->exact[label] && p->size[label] < PACK_FEW;
 }
 
+/* The same panels of a sum with excluded terms, or those with lanes along another label if that of t is short. */
+static Panel *guarded_along(Panel *t, int64_t usual) {
+  const StagePlan *p = t->p;
+  Panel *best = t;
+  double least = panels_cost(t) * GAIN;
+  for (uint32_t k = 0; k < p->n_order && is_short(p, usual) && is_free(t->s, p, false); k++) {
+    Panel *x = (int64_t)p->order[k] == usual ? NULL : panel_along(t->s, p, t->e, p->order[k], false);
+    if (!x || !x->guard || panels_cost(x) >= least) continue;
+    least = panels_cost(x), best = x;
+    best->aside = true;
+  }
+  return best;
+}
+
 /* The panels for any machine: whether there are panels, and the order of their sums, is the same everywhere. */
 static Panel *for_any(Sched *s, const StagePlan *p, Env *e) {
   int64_t usual = pack_lanes_label(p);
   Panel *t = panel_along(s, p, e, usual, false), *best = t && pays(t) ? t : NULL;
   bool lanes = lanes_in_place(p) != NOWHERE, in_place = lanes && !best;
   bool alone = !best && (!lanes || is_short(p, usual));
+  if (best && best->guard) return guarded_along(best, usual);
   if (!is_counted(s, p, alone) || (t && t->guard)) return best;
   /* In place is then as good for few rows or points. */
   double least = (best ? panels_cost(t) : unpacked_cost(s, p) + tiles_stored(s, p, lanes_in_place(p))) * GAIN;

@@ -210,8 +210,8 @@ typedef struct StagePlan {
   uint32_t *order;           /* the last is the one with most unit-stride accesses */
   uint32_t n_red;
   uint32_t *red;             /* reduced labels, outermost first */
-  int64_t stored;            /* if later stages continue from this one, the label along which their result is contiguous;
-                              * -1: no label, or they do not */
+  int64_t stored;            /* if later stages continue from this one, the label along which their result is
+                              * contiguous; -1: no label, or they do not */
   bool few;                  /* a condition at run time says that sums have at most 2 * TILE_BLOCK points */
 } StagePlan;
 StagePlan stage_plan(Sched *s, const TaskStage *stage);

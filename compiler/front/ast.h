@@ -49,8 +49,9 @@ typedef enum {
   AST_CAST, /* dtype(a) */
   AST_SIZE, /* size(label): name is the label */
   AST_GRAD, /* grad(a, name[items]) */
-  AST_LIST, /* [args]: one value for each element of label `name`, the first of op_span's left side that no list around
-             * it goes along; name.s NULL: there is none; op_span.src NULL: it is no right side, nor an element of one */
+  AST_LIST, /* [args]: one value for each element of label `name`, the first of op_span's left side that no list
+             * around it goes along; name.s NULL: there is none; op_span.src NULL: it is no right side, nor an
+             * element of one */
   AST_RESULTS, /* (args): the results of a def with several, at its end; the components of a monoid over tuples */
   AST_PAREN    /* (a): kept, because it limits what a reducer covers, and fmt prints it */
 } AstKind;

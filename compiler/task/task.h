@@ -151,8 +151,9 @@ typedef struct TaskGraph {
   const TextLines *lines;    /* of a graph that was read: positions in its text; not part of the graph */
 } TaskGraph;
 
-/* Where an update puts rows where data say, and has so many times more rows than points, it touches only rows that get
- * something (passes/fuse.c, codegen/schedule/cpu/sums/scatter.c). A number for each row takes at most PUT_ROWS bytes. */
+/* Where an update puts rows where data say, and has so many times more rows than points, it touches only those that
+ * get something (passes/fuse.c, codegen/schedule/cpu/sums/scatter.c). A number for each row takes at most PUT_ROWS
+ * bytes. */
 enum { PUT_FEW = 4, PUT_ROWS = 1 << 23 };
 
 /* The value of a dims-only extent; dims without a value get a medium size. For choices only, never for results. */

@@ -399,7 +399,8 @@ static Leave do_deterministic(Prompt *p, const char *text) {
   if (!on && strcmp(text, "off") != 0) return fail(p->s, LEAVE_USAGE, ":deterministic wants on or off");
   const char *target = target_said(p->s, &p->args);
   if (on && target && strcmp(target, "eval") == 0)
-    return fail(p->s, LEAVE_USAGE, ":deterministic is of what is compiled; the evaluator has one order, and sums otherwise");
+    return fail(p->s, LEAVE_USAGE,
+        ":deterministic is of what is compiled; the evaluator has one order, and sums otherwise");
   *given = on ? (Words){&word, 1, 1} : (Words){0};
   if (on != was) sheet_forget_all(p->sheet); /* they have other bits */
   return LEAVE_OK;

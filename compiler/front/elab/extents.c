@@ -198,8 +198,8 @@ static bool hint_beside_size(Elab *x, Diag *d, const LabelVar *v, const ExtentFa
     return true;
   }
   if (!extent_is_below(x, said->extent, read->extent)) return false;
-  diag_hint(x->diags, d, "a bare label goes through a whole dimension; a part of one is read by an expression: `%s + 0`",
-      v->name->s);
+  diag_hint(x->diags, d,
+      "a bare label goes through a whole dimension; a part of one is read by an expression: `%s + 0`", v->name->s);
   return true;
 }
 

@@ -9,10 +9,11 @@
  * leaves some vertices mere copies. Then equal vertices are merged before readers are counted, and once more after
  * contraction, whose steps may be equal too. Values get their axes in the order in which they are read, which leaves
  * copies again. Nested reductions become one before contraction, which then sees whole products; sums over exponents
- * and choices are written out before it, too. Matrices that data choose are multiplied apart. What contraction leaves under a predicate is separated after it. What
- * takes long is hoisted, sums of small integers get 32 bits once their points are final, and points that do not differ
- * are made once, before equal vertices are merged again. What then is a softmax becomes choices, which are made apart.
- * At last axes are put in order. */
+ * and choices are written out before it, too. Matrices that data choose are multiplied apart. What contraction leaves
+ * under a predicate is separated after it. What takes long is hoisted, functions of integers with few values become
+ * tables, sums of small integers get 32 bits once their points are final, and points that do not differ are made once,
+ * before equal vertices are merged again. What then is a softmax becomes choices, which are made apart. At last axes
+ * are put in order. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead, false},
     {"values", graph_values, false},

@@ -431,7 +431,8 @@ static bool is_put_in_place(Fuse *f, const TaskStage *s, const TaskStage *next) 
  * are: its lanes then go along another label, which they cannot in a kernel that continues with a map. */
 static bool is_short_row(Fuse *f, const TaskStage *s) {
   const Expr *row = s->n_at ? s->at[s->n_at - 1] : NULL;
-  if (!row || row->kind != EX_LABEL || s->bound[row->i]->kind != EX_INT || s->bound[row->i]->i >= SHORT_ROW) return false;
+  const Expr *short_of = row && row->kind == EX_LABEL ? s->bound[row->i] : NULL;
+  if (!short_of || short_of->kind != EX_INT || short_of->i >= SHORT_ROW) return false;
   bool longer = false;
   for (uint32_t l = 0; l < s->sum->n_out; l++) longer |= size_of(f->t, s->bound[l]) >= (double)BLOCK_LEAST;
   double points = stage_points(f->t, s, s->sum->n_out, s->sum->n_out + s->sum->n_red);

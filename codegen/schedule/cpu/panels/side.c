@@ -338,7 +338,8 @@ bool pack_labels(Panel *t, int64_t v) {
   t->v.tile = v;
   t->u.flat = t->v.flat = NO_LABEL;
   t->u.tile = t->v.tile == NO_LABEL ? NO_LABEL : rows_label(t, (uint32_t)t->v.tile);
-  if (t->u.tile == NO_LABEL || is_group(t, v) || is_group(t, t->u.tile) || !t->p->size[t->u.tile] || !t->p->size[t->v.tile]) return false;
+  if (t->u.tile == NO_LABEL || is_group(t, v) || is_group(t, t->u.tile)) return false;
+  if (!t->p->size[t->u.tile] || !t->p->size[t->v.tile]) return false;
   labels_sort(t);
   return true;
 }

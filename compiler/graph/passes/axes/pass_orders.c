@@ -8,8 +8,8 @@
  * So T and Y become copies, which later passes read through. It goes from the results back: a map wants the axes of
  * what it reads in the order of its own labels. Reductions read in any order. A value that two maps want in different
  * orders stays, and so does one that is read at a point, along a diagonal, or along two labels at once. So does a sum
- * of products, unless it is only copied, or its points are put where data say: a map of it joins its tiles, whichever way
- * they go. */
+ * of products, unless it is only copied, or its points are put where data say: a map of it joins its tiles, whichever
+ * way they go. */
 #include "permute.h"
 
 enum { RANK_LEAST = 2 };

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Tests predicates that bound loops: predicates.py EIN FIRST LAST [TARGET...]
 
-Each seed gives a program of reductions with random predicates over labels, sizes and data: ranges, distances, squares,
-quotients, remainders, rings, floats made of labels, joined by and, or, not and if, spelled as `where`, as a choice, as
-a factor or within any and all. All are exact integers. Each target (c, jit, and 3 for as many sites; by default all)
-must give the evaluator's outputs to the byte, for sizes that are passed when the program runs. A failure prints the
-program with only the outputs that differ. Exits with 1 if any do.
+Each seed gives a program of reductions, and of rows that are kept, with random predicates over labels, sizes and data:
+ranges, distances, squares, quotients, remainders, rings, floats made of labels, joined by and, or, not and if, spelled
+as `where`, as a choice, as a factor or within any and all. All are exact integers. Each target (c, jit, and 3 for as
+many sites; by default all) must give the evaluator's outputs to the byte, for sizes that are passed when the program
+runs. A failure prints the program with only the outputs that differ. Exits with 1 if any do.
 """
 import random
 import sys
@@ -19,6 +19,7 @@ input w[s:N] : i64 = if s % 17 == 4 then 9223372036854775807 else if s % 19 == 2
 input g[s:N] : i64 = (7 * s * s + 3) % N
 input x[t:N] : i64 = (37 * t) % 23 - 5
 input z[t:N] : i16 = i16((17 * t) % 19 - 9)
+def share[t](v) { m = max[t] v; e = m - v + 1; e * 2 - sum[t] e }
 """
 COMPARISONS = ["<", "<=", "==", "!=", ">", ">=", "<", "<=", "=="]
 TARGETS = ["c", "jit", "3"]
@@ -104,6 +105,8 @@ def predicate(r, depth):
 
 def output(r, n):
     p, body = predicate(r, r.randint(0, 3)), r.choice(["x[t]", "x[t] * x[s]", "x[t] + s", "t", "i64(z[t])", "x[(t + s) % N]"])
+    if r.random() < 0.2:
+        return f"output o{n}[s:N,t:N] = share[t where {p}](x[t]) ?? -1"
     less = r.choice(["max", "min"])
     value = r.choice([
         f"sum[t:N where {p}] {body}",

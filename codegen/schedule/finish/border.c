@@ -94,6 +94,16 @@ static void high_take(Border *b, const Expr *to, bool exact) {
   b->highs++;
 }
 
+/* Data, as far as it matters what slope * v + rest is compared with: less rest or one more, it would wrap around. */
+static const Expr *clamped(Border *b, const Expr *data, int slope, const Expr *rest) {
+  const Expr *one = expr_int(b->x, DT_I64, 1), *lo = b->loop->lo, *hi = b->loop->hi;
+  const Expr *least = slope > 0 ? expr_op2(b->x, OP_ADD, lo, rest) : expr_op2(b->x, OP_SUB, rest, hi);
+  const Expr *most = slope > 0 ? expr_op2(b->x, OP_ADD, hi, rest) : expr_op2(b->x, OP_SUB, rest, lo);
+  least = expr_normal(b->x, expr_op2(b->x, OP_SUB, least, one));
+  most = expr_normal(b->x, expr_op2(b->x, OP_ADD, most, one));
+  return expr_op2(b->x, OP_MIN, expr_op2(b->x, OP_MAX, data, least), most);
+}
+
 /* Takes what a comparison of v that is `truth` inside says of the interior; false: nothing that is known here. */
 static bool cut_take(Border *b, const Expr *e, bool truth) {
   Op op = e->kind == EX_OP ? (Op)e->op : OPS;
@@ -112,6 +122,8 @@ static bool cut_take(Border *b, const Expr *e, bool truth) {
   int slope = slope_of(b, v);
   if (!slope) return false;
   const Expr *rest = expr_map(b->x, v, leaf_nought, b); /* v is slope * v + rest */
+  if (rest->has & HAS_READ) return false; /* their sum may wrap around */
+  if (other->has & HAS_READ) other = clamped(b, other, slope, rest);
   const Expr *end = slope > 0 ? expr_op2(b->x, OP_SUB, other, rest) : expr_op2(b->x, OP_SUB, rest, other);
   end = expr_normal(b->x, end);
   bool below = (v == l) == (slope > 0); /* v < end, or v <= end; else v above it */

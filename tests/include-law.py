@@ -40,7 +40,7 @@ LAW = {
     "codegen/schedule/cpu/rows/": TOOLS + ["codegen/schedule/*"],
     "codegen/schedule/cpu/sums/": TOOLS + ["codegen/schedule/*"],
     "codegen/schedule/gpu/": TOOLS + ["codegen/schedule/*"],
-    "codegen/schedule/finish/": TOOLS + ["codegen/loop/loop.h", "codegen/loop/names.h", "codegen/loop/walk.h"],
+    "codegen/schedule/finish/": TOOLS + ["codegen/loop/copy.h", "codegen/loop/loop.h", "codegen/loop/names.h", "codegen/loop/walk.h"],
     "codegen/emit/": TOOLS + ["codegen/loop/", "compiler/task/cost.h", "compiler/task/sites/site.h"],
     "codegen/jit/": ["compiler/base/", "codegen/"],
     "grammar/": TOOLS + ["compiler/front/*", "compiler/front/parse/"],

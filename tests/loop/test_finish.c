@@ -1,5 +1,5 @@
 /* tests/loop/test_finish.c - passes over Loop, from text to text: what each makes of a kernel, and what it lets be.
- * What comes out is sound, comes back from its text, and but for borders passes a second time unchanged. */
+ * What comes out is sound, comes back from its text, and but for borders and blocks passes a second time unchanged. */
 #include "schedule/finish/finish.h"
 #include "text.h"
 
@@ -99,6 +99,55 @@ static const Row rows[] = {
         "    for k < $N {\n      Y[k] = select((t[k] < 3), X[k, 1], 1.0:f32)\n    }\n    for l < $N {\n"
         "      Y[l] = select(((l // 2) < 3), X[l, 1], 1.0:f32)\n    }\n"
         "    for m < $N {\n      let a = X[m, 1]\n      Y[m] = select((m < 3), a[], 1.0:f32)\n    }\n  }\n",
+        NULL},
+
+    {"blocks of lanes: a condition on data is asked in one block, and what is low has no exponential", finish_blocks,
+        "  register a : f32 []\n  loops i j l\n  for i < $N {\n    for j < 512 step 64 {\n"
+        "      fetch X[i, j]\n      for l < 64 vector {\n"
+        "        let a = (select(((j + l) <= t[i]), X[i, (j + l)], -inf:f32) - 2.0:f32)\n"
+        "        Y[(j + l)] = exp(a[])\n      }\n    }\n  }\n",
+        "  register a : f32 []\n  register bound : i64 [] written\n  register a_2 : f32 []\n"
+        "  register a_3 : f32 []\n  loops i j l whole whole_2 j_2 l_2 j_3 l_3\n  for i < $N {\n"
+        "    let bound = min(max((min(max(t[i], -1), 577) + 1), 0), 575)\n"
+        "    index whole = ((bound[] // 64) * 64)\n    index whole_2 = (((bound[] + 63) // 64) * 64)\n"
+        "    for j < min(512, whole) step 64 {\n      fetch X[i, j]\n      for l < 64 vector {\n"
+        "        let a = (X[i, (j + l)] - 2.0:f32)\n        Y[(j + l)] = exp(a[])\n      }\n    }\n"
+        "    for j_2 < min(512, whole_2) from whole step 64 {\n      fetch X[i, j_2]\n"
+        "      for l_2 < 64 vector {\n"
+        "        let a_2 = (select(((j_2 + l_2) <= t[i]), X[i, (j_2 + l_2)], -inf:f32) - 2.0:f32)\n"
+        "        Y[(j_2 + l_2)] = exp(a_2[])\n      }\n    }\n    for j_3 < 512 from whole_2 step 64 {\n"
+        "      for l_3 < 64 vector {\n        let a_3 = (-inf:f32 - 2.0:f32)\n"
+        "        Y[(j_3 + l_3)] = exp((-inf:f32 - 2.0:f32))\n      }\n    }\n  }\n"},
+    {"a band: below and behind it nothing is read", finish_blocks,
+        "  register a : bool []\n  loops i j l\n  for i < $N {\n    for j < $N step 16 {\n"
+        "      for l < 16 short {\n        let a = ((i <= ((j + l) + 20)) and ((j + l) < (i + 20)))\n"
+        "        Y[(j + l)] = select(a[], X[i, (j + l)], 0.0:f32)\n      }\n    }\n  }\n",
+        "  register a : bool []\n  register a_2 : bool []\n  register a_3 : bool []\n"
+        "  register a_4 : bool []\n  register a_5 : bool []\n"
+        "  loops i j l whole whole_2 j_2 l_2 j_3 l_3 whole_3 whole_4 j_4 l_4 j_5 l_5\n  for i < $N {\n"
+        "    index whole = ((min(max((i - 20), 0), ($N + 15)) // 16) * 16)\n"
+        "    index whole_2 = (((min(max((i - 20), 0), ($N + 15)) + 15) // 16) * 16)\n"
+        "    for j_2 < min($N, whole) step 16 {\n      for l_2 < 16 short {\n        let a_2 = false\n"
+        "        Y[(j_2 + l_2)] = 0.0:f32\n      }\n    }\n"
+        "    for j_3 < min($N, whole_2) from whole step 16 {\n      for l_3 < 16 short {\n"
+        "        let a_3 = ((i <= ((j_3 + l_3) + 20)) and ((j_3 + l_3) < (i + 20)))\n"
+        "        Y[(j_3 + l_3)] = select(a_3[], X[i, (j_3 + l_3)], 0.0:f32)\n      }\n    }\n"
+        "    index whole_3 = ((min(max((i + 20), 0), ($N + 15)) // 16) * 16)\n"
+        "    index whole_4 = (((min(max((i + 20), 0), ($N + 15)) + 15) // 16) * 16)\n"
+        "    for j < min($N, whole_3) from whole_2 step 16 {\n      for l < 16 short {\n"
+        "        let a = true\n        Y[(j + l)] = X[i, (j + l)]\n      }\n    }\n"
+        "    for j_4 < min($N, max(whole_2, whole_4)) from max(whole_2, whole_3) step 16 {\n"
+        "      for l_4 < 16 short {\n"
+        "        let a_4 = ((i <= ((j_4 + l_4) + 20)) and ((j_4 + l_4) < (i + 20)))\n"
+        "        Y[(j_4 + l_4)] = select(a_4[], X[i, (j_4 + l_4)], 0.0:f32)\n      }\n    }\n"
+        "    for j_5 < $N from max(whole_2, whole_4) step 16 {\n      for l_5 < 16 short {\n"
+        "        let a_5 = false\n        Y[(j_5 + l_5)] = 0.0:f32\n      }\n    }\n  }\n"},
+    {"data behind a condition, of a label that moves, and what is stored stay as they are", finish_blocks,
+        "  loops i j l m\n  for i < $N {\n    for j < 512 step 64 {\n      for l < 64 vector {\n"
+        "        Y[(j + l)] = select(((0 < i) and ((j + l) <= t[(i - 1)])), X[i, (j + l)], 0.0:f32)\n      }\n"
+        "      for m < 64 vector {\n"
+        "        Y[(j + m)] = select(((j + m) <= t[(j + m)]), X[i, (j + m)], 0.0:f32)\n      }\n"
+        "    }\n  }\n",
         NULL},
 
     {"an index that a loop over lanes lets be is looked at ahead of it, and of the loop around it", finish_ask,
@@ -317,8 +366,9 @@ static void check_row(const Row *r) {
     loop_print(turn ? &again : &out, p);
   }
   OK_STR(out.s, wanted(a, r), "%s", r->says);
-  /* a border may have one of its own */
-  OK(r->pass == finish_border || strcmp(out.s, again.s) == 0, "%s: once and for all", r->says);
+  /* a border may have one of its own, and a block in which a condition turns keeps it */
+  bool settles = r->pass != finish_border && r->pass != finish_blocks;
+  OK(!settles || strcmp(out.s, again.s) == 0, "%s: once and for all", r->says);
   OK(text_sound(a, p) && text_back(p), "%s: sound, and comes back", r->says);
   arena_free(a);
 }

@@ -8,8 +8,7 @@
  * compiler hoists the check itself (Clang does from -O3 on). The outermost loop that does not change i and is short
  * enough to duplicate is rewritten. */
 #include "finish.h"
-#include "loop/names.h"
-#include "loop/walk.h"
+#include "loop/copy.h"
 
 enum { BODY_MOST = 12 };     /* statements that may be duplicated */
 
@@ -20,7 +19,7 @@ typedef struct Ask {
   LoopKernel *k;
   Exprs *x;
   Arena *arena;              /* the pass' own */
-  CScope names;
+  LoopCopy copy;
   bool *place, *var;         /* by number: what the current loop stores to or makes */
   uint32_t n;                /* number of its statements */
   VEC(Asked) asked;          /* the checked indices that it does not change */
@@ -88,59 +87,13 @@ static bool loop_look(Ask *a, LoopStmt *s) {
 
 /* ---- the second loop ------------------------------------------------------------------------------------ */
 
-typedef struct Copy { Ask *a; uint32_t *place, *var; } Copy; /* by number: its copy */
-
-static void names_copy(Copy *c, const LoopBody *b) {
-  Ask *a = c->a;
+/* All loops in order: speed does not matter there. */
+static void body_in_order(LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++) {
-    const LoopStmt *s = b->at[i];
-    if (s->kind == LOOP_FOR || s->kind == LOOP_INDEX) {
-      c->var[s->var] = a->k->var.len;
-      vec_push(a->p->arena, a->k->var, c_scope_name(&a->names, a->k->var.at[s->var], "i"));
-    } else if (s->kind == LOOP_LET || s->kind == LOOP_LEAD || s->kind == LOOP_VAR) {
-      LoopPlace own = a->k->places.at[s->place];
-      own.name = c_scope_name(&a->names, own.name, "v");
-      c->place[s->place] = a->k->places.len;
-      vec_push(a->p->arena, a->k->places, own);
-    }
-    names_copy(c, &s->body);
-    names_copy(c, &s->other);
+    if (b->at[i]->kind == LOOP_FOR) b->at[i]->bind = BIND_SEQ;
+    body_in_order(&b->at[i]->body);
+    body_in_order(&b->at[i]->other);
   }
-}
-
-static const Expr *leaf_copied(void *env, Exprs *x, const Expr *leaf) {
-  const Copy *c = env;
-  if (leaf->kind == EX_LABEL) return expr_label(x, c->var[leaf->i]);
-  return leaf->kind == EX_READ ? expr_read(x, (DType)leaf->dtype, c->place[leaf->i], leaf->n, leaf->arg) : leaf;
-}
-
-static const Expr *copied(void *env, const Expr *e) { return expr_map(((const Copy *)env)->a->x, e, leaf_copied, env); }
-
-/* Copies with all loops in order: speed does not matter there. */
-static void body_copy(Copy *c, LoopBody *to, const LoopBody *from) {
-  Arena *arena = c->a->p->arena;
-  for (uint32_t i = 0; i < from->len; i++) {
-    LoopStmt *s = arena_copy(arena, from->at[i], sizeof *s);
-    if (s->n_at) s->at = arena_copy(arena, s->at, s->n_at * sizeof *s->at);
-    loop_stmt_exprs(s, copied, c);
-    if (s->kind == LOOP_FOR || s->kind == LOOP_INDEX) s->var = c->var[s->var];
-    else if (s->kind != LOOP_IF) s->place = c->place[s->place];
-    if (s->kind == LOOP_FOR) s->bind = BIND_SEQ;
-    s->body = s->other = (LoopBody){0};
-    body_copy(c, &s->body, &from->at[i]->body);
-    body_copy(c, &s->other, &from->at[i]->other);
-    vec_push(arena, *to, s);
-  }
-}
-
-static void loop_again(Ask *a, LoopBody *to, LoopStmt *s) {
-  LoopBody one = {0};
-  Copy c = {a, NEW_ARRAY(a->arena, uint32_t, a->k->places.len + 1), NEW_ARRAY(a->arena, uint32_t, a->k->var.len + 1)};
-  for (uint32_t i = 0; i < a->k->places.len; i++) c.place[i] = i;
-  for (uint32_t i = 0; i < a->k->var.len; i++) c.var[i] = i;
-  vec_push(a->arena, one, s);
-  names_copy(&c, &one);
-  body_copy(&c, to, &one);
 }
 
 static const Expr *op_bare(void *env, Exprs *x, const Expr *e) {
@@ -159,7 +112,8 @@ static LoopStmt *loop_split(Ask *a, LoopStmt *s) {
     cond = expr_and(a->x, cond, expr_op2(a->x, OP_LT, e, a->asked.at[i].extent));
   }
   *choice = (LoopStmt){.kind = LOOP_IF, .cond = cond};
-  loop_again(a, &choice->other, s);
+  vec_push(a->p->arena, choice->other, loop_copy(&a->copy, s, true, NULL, NULL));
+  body_in_order(&choice->other);
   loop_exprs(&s->body, bare, a);
   vec_push(a->p->arena, choice->body, s);
   return choice;
@@ -176,9 +130,7 @@ static void body_ask(Ask *a, LoopBody *b) {
 
 void finish_ask(LoopProgram *p, LoopKernel *k) {
   Arena *arena = arena_new();
-  Ask a = {.p = p, .k = k, .x = p->tasks->exprs, .arena = arena, .names = c_scope(arena, p->tasks->strings)};
-  for (uint32_t i = 0; i < k->places.len; i++) c_scope_take(&a.names, k->places.at[i].name);
-  for (uint32_t i = 0; i < k->var.len; i++) c_scope_take(&a.names, k->var.at[i]);
+  Ask a = {.p = p, .k = k, .x = p->tasks->exprs, .arena = arena, .copy = loop_copies(p, k, arena)};
   body_ask(&a, &k->body);
   arena_free(arena);
 }

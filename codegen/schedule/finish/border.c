@@ -16,8 +16,8 @@
  */
 #include "expr/prove/prove.h"
 #include "finish.h"
-#include "loop/names.h"
-#include "loop/walk.h"
+#include "loop/copy.h"
+#include "turn.h"
 
 enum {
   SHORT = 64,                /* iterations that are not worth three loops: as many as are vectorised together */
@@ -32,9 +32,10 @@ typedef struct Border {
   LoopKernel *k;
   Exprs *x;
   Arena *arena;              /* the pass' own */
-  CScope names;
+  LoopCopy copy;
   const Expr **index;        /* by variable: its value, if it is set by `index` */
   LoopStmt *loop;            /* the current loop, */
+  Along along;
   bool *stored, *read;       /*   places that it stores to, and that it reads, */
   VEC(const Expr *) asked;   /*   its whole conditions, */
   const Expr *fixed;         /*   their part that does not depend on v, as it is inside; NULL: none */
@@ -46,8 +47,6 @@ typedef struct Border {
   Map inside, below, above, outside; /* the value of each comparison or condition there */
 } Border;
 
-static bool is_truth(const Expr *e, bool v) { return e->kind == EX_INT && e->dtype == DT_BOOL && (e->i != 0) == v; }
-
 static void know(Border *b, Map *where, const Expr *e, bool v) {
   if (!map_find(where, e)) map_put(where, e, (void *)(uintptr_t)expr_bool(b->x, v));
 }
@@ -55,27 +54,13 @@ static void know(Border *b, Map *where, const Expr *e, bool v) {
 /* ---- comparisons ---------------------------------------------------------------------------------------- */
 
 /* Whether e does not depend on v: it consists of names, numbers, and registers that the loop does not change. */
-static bool is_fixed(const Border *b, const Expr *e) {
+static bool is_fixed(const void *env, const Expr *e) {
+  const Border *b = env;
   if (e->kind == EX_LABEL) return e->i != (int64_t)b->loop->var;
   if (e->kind == EX_READ) return !e->n && b->k->places.at[e->i].space == SPACE_REGISTER && !b->stored[e->i];
   for (uint32_t k = 0; k < e->n; k++)
     if (!is_fixed(b, e->arg[k])) return false;
   return true;
-}
-
-/* The slope of e in v, if e is v or -v plus what is fixed: 1, -1; 0: neither. */
-static int slope_of(const Border *b, const Expr *e) {
-  if (e->kind == EX_LABEL) return e->i == (int64_t)b->loop->var;
-  if (is_op(e, OP_NEG)) return -slope_of(b, e->arg[0]);
-  if (!is_op(e, OP_ADD) && !is_op(e, OP_SUB)) return 0;
-  bool first = is_fixed(b, e->arg[0]), second = is_fixed(b, e->arg[1]);
-  if (first == second) return 0;
-  return first ? (is_op(e, OP_SUB) ? -1 : 1) * slope_of(b, e->arg[1]) : slope_of(b, e->arg[0]);
-}
-
-static const Expr *leaf_nought(void *env, Exprs *x, const Expr *leaf) {
-  const Border *b = env;
-  return leaf->kind == EX_LABEL && leaf->i == (int64_t)b->loop->var ? expr_int(x, DT_I64, 0) : leaf;
 }
 
 static const Expr *end_of(Border *b, Op op, const Expr *a, const Expr *c) {
@@ -94,45 +79,15 @@ static void high_take(Border *b, const Expr *to, bool exact) {
   b->highs++;
 }
 
-/* Data, as far as it matters what slope * v + rest is compared with: less rest or one more, it would wrap around. */
-static const Expr *clamped(Border *b, const Expr *data, int slope, const Expr *rest) {
-  const Expr *one = expr_int(b->x, DT_I64, 1), *lo = b->loop->lo, *hi = b->loop->hi;
-  const Expr *least = slope > 0 ? expr_op2(b->x, OP_ADD, lo, rest) : expr_op2(b->x, OP_SUB, rest, hi);
-  const Expr *most = slope > 0 ? expr_op2(b->x, OP_ADD, hi, rest) : expr_op2(b->x, OP_SUB, rest, lo);
-  least = expr_normal(b->x, expr_op2(b->x, OP_SUB, least, one));
-  most = expr_normal(b->x, expr_op2(b->x, OP_ADD, most, one));
-  return expr_op2(b->x, OP_MIN, expr_op2(b->x, OP_MAX, data, least), most);
-}
-
 /* Takes what a comparison of v that is `truth` inside says of the interior; false: nothing that is known here. */
 static bool cut_take(Border *b, const Expr *e, bool truth) {
-  Op op = e->kind == EX_OP ? (Op)e->op : OPS;
-  bool equal = op == OP_EQ || op == OP_NE;
-  if ((op != OP_LT && op != OP_LE && op != OP_GT && op != OP_GE && !equal) || e->arg[0]->dtype != DT_I64) return false;
-  if (equal && truth != (op == OP_NE)) return false;
-  const Expr *l = e->arg[0], *r = e->arg[1], *one = expr_int(b->x, DT_I64, 1);
-  if (op == OP_GT || op == OP_GE) l = e->arg[1], r = e->arg[0];
-  bool strict = op == OP_LT || op == OP_GT;
-  if (!equal && !truth) { /* not l < r: r <= l */
-    const Expr *t = l;
-    l = r, r = t, strict = !strict;
-  }
-  if (is_fixed(b, l) == is_fixed(b, r)) return false;
-  const Expr *v = is_fixed(b, l) ? r : l, *other = v == l ? r : l;
-  int slope = slope_of(b, v);
-  if (!slope) return false;
-  const Expr *rest = expr_map(b->x, v, leaf_nought, b); /* v is slope * v + rest */
-  if (rest->has & HAS_READ) return false; /* their sum may wrap around */
-  if (other->has & HAS_READ) other = clamped(b, other, slope, rest);
-  const Expr *end = slope > 0 ? expr_op2(b->x, OP_SUB, other, rest) : expr_op2(b->x, OP_SUB, rest, other);
-  end = expr_normal(b->x, end);
-  bool below = (v == l) == (slope > 0); /* v < end, or v <= end; else v above it */
-  const Expr *past = expr_normal(b->x, expr_op2(b->x, OP_ADD, end, one));
+  Turn t;
+  if (!turn_find(&b->along, e, truth, &t)) return false;
+  if (!t.equal && t.below) high_take(b, t.at, true);
+  else if (!t.equal) low_take(b, t.at, true);
   /* An equality tells by its number which border it is: near 0, or at the end. */
-  if (equal && other->kind == EX_INT && other->i <= SHORT) low_take(b, past, false);
-  else if (equal) high_take(b, end, false);
-  else if (below) high_take(b, strict ? end : past, true);
-  else low_take(b, strict ? past : end, true);
+  else if (t.at->kind == EX_INT && t.at->i <= SHORT) low_take(b, expr_int(b->x, DT_I64, t.at->i + 1), false);
+  else high_take(b, t.at, false);
   return true;
 }
 
@@ -224,10 +179,10 @@ static const Expr *laps_drop(Border *b, const Expr *at, const Expr *n) {
 /* Replaces (v - 1) % n by v - 1 where that is from 0 to below n; also (v + n - 1) % n, which is the same. */
 static void wrap_take(Border *b, const Expr *e) {
   const Expr *at = e->arg[0], *n = e->arg[1];
-  if (e->dtype != DT_I64 || at->has & HAS_READ || !slope_of(b, at) || map_find(&b->inside, e)) return;
+  if (e->dtype != DT_I64 || at->has & HAS_READ || !along_slope(&b->along, at) || map_find(&b->inside, e)) return;
   if (n->kind == EX_INT ? n->i < 1 || n->i > INT32_MAX || is_lap(b, n->i) : !is_fixed(b, n) || !is_axis(b, n)) return;
   at = laps_drop(b, at, n);
-  if (!at || !slope_of(b, at) || !cut_take(b, expr_op2(b->x, OP_LE, expr_int(b->x, DT_I64, 0), at), true) ||
+  if (!at || !along_slope(&b->along, at) || !cut_take(b, expr_op2(b->x, OP_LE, expr_int(b->x, DT_I64, 0), at), true) ||
       !cut_take(b, expr_op2(b->x, OP_LT, at, n), true))
     return;
   map_put(&b->inside, e, (void *)(uintptr_t)at);
@@ -321,7 +276,8 @@ static bool loop_look(Border *b, LoopStmt *s) {
   b->stored = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
   for (uint32_t i = 0; i < s->body.len; i++) b->stored[s->body.at[i]->place] |= s->body.at[i]->kind != LOOP_FETCH;
   Finder f = {b, expr_nodes(b->arena, NULL, HAS_READ)};
-  b->loop = s, b->fixed = b->low = b->high = NULL, b->one = true;
+  b->loop = s, b->along = (Along){b->x, s->var, s->lo, s->hi, is_fixed, b};
+  b->fixed = b->low = b->high = NULL, b->one = true;
   b->asked.len = b->lows = b->highs = 0, b->any = false;
   b->inside = map_new(b->arena), b->below = map_new(b->arena), b->above = map_new(b->arena),
   b->outside = map_new(b->arena);
@@ -338,76 +294,12 @@ static bool loop_look(Border *b, LoopStmt *s) {
 
 /* ---- copies of the loop ---------------------------------------------------------------------------------- */
 
-typedef struct Copy {
-  Border *b;
-  const Map *known;
-  int64_t var, *place;       /* names of its own; NULL: the loop's */
-} Copy;
-
-/* Substitutes what is known, and folds what follows from it. */
-static const Expr *op_known(void *env, Exprs *x, const Expr *e) {
-  const Copy *c = env;
-  const Expr *known = map_find(c->known, e);
-  if (known) return known;
-  bool both = is_op(e, OP_AND), either = is_op(e, OP_OR);
-  if (is_op(e, OP_SELECT) && e->arg[0]->kind == EX_INT) return e->arg[e->arg[0]->i ? 1 : 2];
-  if (is_op(e, OP_NOT) && e->arg[0]->kind == EX_INT) return expr_bool(x, !e->arg[0]->i);
-  for (uint32_t k = 0; (both || either) && k < 2; k++) {
-    if (is_truth(e->arg[k], both)) return e->arg[1 - k];
-    if (is_truth(e->arg[k], either) && !(e->arg[1 - k]->has & HAS_READ)) return e->arg[k];
-  }
-  return e;
-}
-
-static const Expr *leaf_own(void *env, Exprs *x, const Expr *leaf) {
-  const Copy *c = env;
-  if (leaf->kind == EX_LABEL && leaf->i == (int64_t)c->b->loop->var) return expr_label(x, c->var);
-  if (leaf->kind == EX_READ && c->place[leaf->i] >= 0)
-    return expr_read(x, (DType)leaf->dtype, c->place[leaf->i], leaf->n, leaf->arg);
-  return leaf;
-}
-
-static const Expr *copied(void *env, const Expr *e) {
-  Copy *c = env;
-  e = expr_map_ops(c->b->x, e, op_known, c);
-  return c->place ? expr_map(c->b->x, e, leaf_own, c) : e;
-}
-
-static uint32_t place_copy(Border *b, uint32_t place) {
-  LoopPlace own = b->k->places.at[place];
-  own.name = c_scope_name(&b->names, own.name, "v");
-  vec_push(b->p->arena, b->k->places, own);
-  return b->k->places.len - 1;
-}
-
-static void copy_names(Copy *c) {
-  Border *b = c->b;
-  Str name = c_scope_name(&b->names, b->k->var.at[b->loop->var], "i");
-  c->var = b->k->var.len;
-  vec_push(b->p->arena, b->k->var, name);
-  uint32_t n = b->k->places.len;
-  c->place = NEW_ARRAY(b->arena, int64_t, n + 1);
-  for (uint32_t i = 0; i < n; i++) c->place[i] = -1;
-  for (uint32_t i = 0; i < b->loop->body.len; i++)
-    if (b->loop->body.at[i]->kind == LOOP_LET)
-      c->place[b->loop->body.at[i]->place] = place_copy(b, b->loop->body.at[i]->place);
-}
-
 /* Copies the loop from lo to hi with what is known there; own: with names of its own. */
-static void loop_copy(Border *b, LoopBody *to, const Expr *lo, const Expr *hi, const Map *known, bool own,
+static void range_put(Border *b, LoopBody *to, const Expr *lo, const Expr *hi, const Map *is, bool own,
                       LoopBind bind) {
   if (lo->kind == EX_INT && hi->kind == EX_INT && lo->i >= hi->i) return;
-  Copy c = {b, known, b->loop->var, NULL};
-  if (own) copy_names(&c);
-  LoopStmt *s = arena_copy(b->p->arena, b->loop, sizeof *s);
-  s->lo = lo, s->hi = hi, s->bind = bind, s->var = (uint32_t)c.var, s->body = (LoopBody){0};
-  for (uint32_t i = 0; i < b->loop->body.len; i++) {
-    LoopStmt *in = arena_copy(b->p->arena, b->loop->body.at[i], sizeof *in);
-    if (in->n_at) in->at = arena_copy(b->p->arena, in->at, in->n_at * sizeof *in->at);
-    if (c.place && c.place[in->place] >= 0) in->place = (uint32_t)c.place[in->place];
-    vec_push(b->p->arena, s->body, in);
-  }
-  loop_exprs(&s->body, copied, &c);
+  LoopStmt *s = loop_copy(&b->copy, b->loop, own, with_known, &(Known){b->x, is});
+  s->lo = lo, s->hi = hi, s->bind = bind;
   vec_push(b->p->arena, *to, s);
 }
 
@@ -457,12 +349,12 @@ static void inside_put(Border *b, LoopBody *to, const Expr *lo, const Expr *hi) 
   if (known && n < many) many = one;
   int64_t rest = n % many, last = (rest + one - 1) / one * one;
   if (!rest || n < many || n > WHOLE_MOST * VECTORS * one || !may_repeat(b)) {
-    loop_copy(b, to, lo, hi, &b->inside, false, b->loop->bind);
+    range_put(b, to, lo, hi, &b->inside, false, b->loop->bind);
     return;
   }
   const Expr *end = expr_int(b->x, DT_I64, hi->i - rest), *from = expr_int(b->x, DT_I64, hi->i - last);
-  loop_copy(b, to, lo, end, &b->inside, false, b->loop->bind);
-  loop_copy(b, to, from, hi, &b->inside, true, b->loop->bind);
+  range_put(b, to, lo, end, &b->inside, false, b->loop->bind);
+  range_put(b, to, from, hi, &b->inside, true, b->loop->bind);
 }
 
 /* Adds the loops below, inside and above: each may be empty, and together they cover the loop, whichever end comes
@@ -474,9 +366,9 @@ static void ranges_put(Border *b, LoopBody *to) {
   const Expr *end = b->high ? expr_op2(b->x, OP_MIN, s->hi, b->high) : s->hi;
   bool low = b->low_exact && b->lows == 1, high = b->high_exact && b->highs == 1;
   const Map *below = low ? &b->below : &nothing, *above = high ? &b->above : &nothing;
-  if (b->low) loop_copy(b, to, s->lo, expr_op2(b->x, OP_MIN, s->hi, b->low), below, true, low ? s->bind : BIND_SEQ);
+  if (b->low) range_put(b, to, s->lo, expr_op2(b->x, OP_MIN, s->hi, b->low), below, true, low ? s->bind : BIND_SEQ);
   inside_put(b, to, from, end);
-  if (b->high) loop_copy(b, to, expr_op2(b->x, OP_MAX, from, end), s->hi, above, true, high ? s->bind : BIND_SEQ);
+  if (b->high) range_put(b, to, expr_op2(b->x, OP_MAX, from, end), s->hi, above, true, high ? s->bind : BIND_SEQ);
 }
 
 static void loop_put(Border *b, LoopBody *to) {
@@ -487,7 +379,7 @@ static void loop_put(Border *b, LoopBody *to) {
   Map nothing = map_new(b->arena);
   LoopStmt *s = NEW(b->p->arena, LoopStmt);
   *s = (LoopStmt){.kind = LOOP_IF, .cond = b->fixed};
-  loop_copy(b, &s->other, b->loop->lo, b->loop->hi, b->one ? &b->outside : &nothing, true, b->loop->bind);
+  range_put(b, &s->other, b->loop->lo, b->loop->hi, b->one ? &b->outside : &nothing, true, b->loop->bind);
   ranges_put(b, &s->body);
   vec_push(b->p->arena, *to, s);
 }
@@ -507,10 +399,8 @@ static void body_cut(Border *b, LoopBody *body) {
 
 void finish_border(LoopProgram *p, LoopKernel *k) {
   Arena *a = arena_new();
-  Border b = {.p = p, .k = k, .x = p->tasks->exprs, .arena = a, .names = c_scope(a, p->tasks->strings)};
+  Border b = {.p = p, .k = k, .x = p->tasks->exprs, .arena = a, .copy = loop_copies(p, k, a)};
   b.index = NEW_ARRAY(a, const Expr *, k->var.len + 1);
-  for (uint32_t i = 0; i < k->places.len; i++) c_scope_take(&b.names, k->places.at[i].name);
-  for (uint32_t i = 0; i < k->var.len; i++) c_scope_take(&b.names, k->var.at[i]);
   body_cut(&b, &k->body);
   arena_free(a);
 }

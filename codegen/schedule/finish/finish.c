@@ -7,6 +7,7 @@
 void finish_ranges(LoopProgram *p, LoopKernel *k, bool apart) {
   if (!apart) finish_fuse(p, k);
   finish_border(p, k);
+  finish_blocks(p, k);
 }
 
 void finish_kernel(LoopProgram *p, LoopKernel *k) {

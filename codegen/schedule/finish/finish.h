@@ -10,6 +10,7 @@ typedef void FinishPass(LoopProgram *p, LoopKernel *k);
 
 FinishPass finish_fuse;      /* fuses products and sums into one operation, `fma` */
 FinishPass finish_border;    /* splits an innermost loop that tests its border into ranges without tests */
+FinishPass finish_blocks;    /* splits a loop over blocks of lanes in which a condition turns */
 FinishPass finish_ask;       /* hoists the test of a data-dependent index that is the same for a whole loop */
 FinishPass finish_once;      /* replaces a loop of one iteration, except a thread loop, by its body, after an `index`
                               * or with the number substituted */
@@ -21,7 +22,7 @@ FinishPass finish_poll;      /* makes a loop `polled`, which tests whether the r
                               * long */
 FinishPass finish_dense;     /* makes a kernel with tensors of the caller `dense`: it gets a version for dense ones */
 
-/* The first two, after which functions may be taken out of loops (apart_loops); apart: without finish_fuse. */
+/* The first three, after which functions may be taken out of loops (apart_loops); apart: without finish_fuse. */
 void finish_ranges(LoopProgram *p, LoopKernel *k, bool apart);
 /* The others, in this order. */
 void finish_kernel(LoopProgram *p, LoopKernel *k);

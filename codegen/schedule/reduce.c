@@ -194,7 +194,13 @@ static bool is_segment(Sched *s, const StagePlan *p) {
 
 const Expr *red_points(Sched *s, const StagePlan *p) {
   const Expr *points = ex_int(s, 1), *results = ex_int(s, 1), *where = p->stage->sum->where;
-  for (uint32_t k = 0; k < p->n_red; k++) points = ex_mul(s, points, p->stage->bound[p->red[k]]);
+  bool narrow = false; /* for one label: it may bound the others */
+  for (uint32_t k = p->n_red; k-- > 0;) {
+    uint32_t l = p->red[k];
+    int64_t most = where && !narrow ? where_most(s, p, l) : p->size[l];
+    narrow |= most < p->size[l];
+    points = ex_mul(s, most < p->size[l] ? ex_int(s, most) : p->stage->bound[l], points);
+  }
   if (!is_segment(s, p)) return points;
   for (uint32_t l = 0; l < p->stage->sum->n_out; l++)
     if (ex_has_label(where, l)) results = ex_mul(s, results, p->stage->bound[l]);

@@ -240,6 +240,9 @@ const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t la
 /* The same for conjuncts that bound it only by data (start[n] <= z), which are read here. */
 const Expr *where_narrow_data(
     Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo, const Expr **hi);
+/* The most points of `label` that satisfy the stage's predicate, whatever the other labels are, as far as is known from
+ * the difference of its bounds (33 in a band of j - 16 <= i <= j + 16); at most its size. */
+int64_t where_most(Sched *s, const StagePlan *p, uint32_t label);
 /* A label from first to last, both included; other labels have a value. */
 enum { REACHES_MOST = 3 };
 typedef struct Reach { uint32_t label; const Expr *first, *last; } Reach;

@@ -2,6 +2,8 @@
  * known outside of its loop (t <= s) needs no test at each point: the loop begins or ends there. */
 #include "schedule.h"
 
+#include "expr/prove/prove.h"
+
 /* The least and the most that e changes from one point of the label to the next; false: unknown. */
 typedef struct Lean { int64_t least, most; } Lean;
 
@@ -467,4 +469,31 @@ const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t la
 const Expr *where_narrow_data(
     Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo, const Expr **hi) {
   return narrow_by((Narrow){e, label, n_label, bound, *lo, *hi, true}, cond, lo, hi);
+}
+
+/* An upper bound of hi - lo; INT64_MAX: none is known. */
+static int64_t most_apart(Sched *s, const Expr *hi, const Expr *lo) {
+  bool less = is_op(hi, OP_MIN);
+  if (less || is_op(lo, OP_MAX)) {
+    const Expr *ends = less ? hi : lo;
+    int64_t least = INT64_MAX;
+    for (uint32_t k = 0; k < 2; k++) {
+      int64_t one = most_apart(s, less ? ends->arg[k] : hi, less ? lo : ends->arg[k]);
+      if (one < least) least = one;
+    }
+    return least;
+  }
+  const Expr *d = expr_normal(s->x, expr_op2(s->x, OP_SUB, hi, lo));
+  return d->kind == EX_INT ? d->i : INT64_MAX;
+}
+
+int64_t where_most(Sched *s, const StagePlan *p, uint32_t label) {
+  const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[label];
+  const Expr **labels = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  for (uint32_t l = 0; l < p->n_label; l++) labels[l] = expr_label(s->x, l), bound[l] = l != label;
+  Env e = {.s = s, .stage = p->stage, .label = labels};
+  where_narrow(&e, p->stage->sum->where, p->n_label, label, bound, &lo, &hi);
+  int64_t most = most_apart(s, hi, lo);
+  return most < 0 ? 0 : most < p->size[label] ? most : p->size[label];
 }

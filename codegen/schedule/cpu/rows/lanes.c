@@ -44,8 +44,9 @@ int64_t lanes_width(Sched *s, const StagePlan *p) {
   if (sum->where && comb_is(&(Env){.s = s, .stage = p->stage}, sum->where, p->n_label, r)) return 0;
   if (sum->where && (red_is_arg(sum) || !where_is_walk(s, p, r)) && !where_is_mask(s, p, r)) return 0;
   int64_t width = LANE_CHAINS * vector_lanes(s, red_is_arg(sum) && dtype_size(sum->acc) < 4 ? DT_I32 : sum->acc);
-  while (width > 8 && p->size[r] < 2 * width) width /= 2;
-  return p->size[r] >= 2 * width ? width : 0;
+  int64_t most = where_most(s, p, r);
+  while (width > 8 && most < 2 * width) width /= 2;
+  return most >= 2 * width ? width : 0;
 }
 
 /* The type of positions: 32 bits if they fit, so that their vectors have as many lanes as the values'. */

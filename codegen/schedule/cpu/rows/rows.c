@@ -586,8 +586,10 @@ static void levels_make(Rows *r) {
 const Expr *stage_work(Sched *s, const TaskStage *st, uint32_t from) {
   StagePlan p = stage_plan(s, st);
   const Expr *w = ex_int(s, (int64_t)p.ops);
-  for (uint32_t l = from; l < p.n_label; l++) w = ex_mul(s, w, st->bound[l]);
-  return w;
+  bool narrow = st->sum->where && p.n_red && where_most(s, &p, p.red[p.n_red - 1]) < p.size[p.red[p.n_red - 1]];
+  uint32_t to = narrow ? st->sum->n_out : p.n_label;
+  for (uint32_t l = from; l < to; l++) w = ex_mul(s, w, st->bound[l]);
+  return narrow ? ex_mul(s, w, red_points(s, &p)) : w;
 }
 
 /* How many rows run together. A sweep ends with a latency: its lanes are folded, and the next sweep depends on the

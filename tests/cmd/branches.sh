@@ -125,5 +125,18 @@ sizes='-D I=30 -D J=31 -D K=32'
 says 'goes on behind turn 35'
 for x in X best; do cmp whole/$x.npy rest/$x.npy || wrong "$x differs after a resume"; done
 
+# A branch that is true, or false.
+cat >truths.ein <<END
+dim N, W
+input x[t:N], f[k:1] : i64
+output a[s:N] = all[t:N] ((t - s + N) % N != W or x[t] > 9)
+output b[s:N] = any[t:N] ((t - s + N) % N == W and x[t] > 9)
+output c[s:N] = if f[0] > 3 then x[s] > 3 else true
+output d[s:N] = if f[0] > 3 then false else x[s] > 3
+output e = all[s:N] (f[0] > 3 or x[s] > 3)
+END
+want 0 "$EIN" verify truths.ein -D N=12 -D W=4 f=const:0 x=iota
+want 0 "$EIN" verify truths.ein -D N=12 -D W=0 f=const:9 x=iota
+
 want 0 python3 "$here/../random/branches.py" "$EIN" 1 12 jit
 finish

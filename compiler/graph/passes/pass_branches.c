@@ -123,8 +123,7 @@ static const Expr *known(Branches *c, const Expr *e, const Expr *cond, bool hold
   Exprs *p = c->b.old->exprs;
   if (!e) return NULL;
   cond = holds ? cond : expr_op1(p, OP_NOT, cond);
-  e = expr_under(c->scratch, p, e, &cond, 1, &count);
-  return e->kind == EX_INT && e->dtype == DT_BOOL && e->i ? NULL : e;
+  return expr_under(c->scratch, p, e, &cond, 1, &count);
 }
 
 /* What the vertex computes if the condition holds, or does not. Returns false if that is nothing a vertex can say. */
@@ -135,6 +134,7 @@ static bool seed_side(Branches *c, Seed *s, bool holds) {
   *as = *n->sum;
   as->body = known(c, as->body, s->where, holds);
   as->where = known(c, as->where, s->where, holds);
+  if (as->where == expr_bool(p, true)) as->where = NULL;
   if (!as->where || as->where->kind != EX_INT) return true;
   const Expr *none = reducer_identity(p, as); /* of no points */
   if (!none || none->has & HAS_READ) return false;

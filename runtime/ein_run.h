@@ -97,15 +97,18 @@
 #define EIN_UNROLL
 #endif
 
-/* A condition around loops, with even odds. Otherwise gcc guesses, and does not vectorize loops that it thinks
- * are cold (seen with 12.2, where the condition is on the variable of a short enclosing loop). */
+/* EIN_MAYBE: a condition around loops, with even odds; EIN_NEVER: one that ends the run early. Otherwise gcc guesses, and
+ * does not vectorize loops that it thinks are cold (seen with 12.2, where the condition is on the variable of a short
+ * enclosing loop, and behind a dozen conditions that return). */
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_expect_with_probability)
 #define EIN_MAYBE(x) __builtin_expect_with_probability(!!(x), 1, 0.5)
+#define EIN_NEVER(x) __builtin_expect_with_probability(!!(x), 0, 1.0)
 #endif
 #endif
 #ifndef EIN_MAYBE
 #define EIN_MAYBE(x) (x)
+#define EIN_NEVER(x) (x)
 #endif
 
 /* Before a function that must not be inlined: its callers stay short and save no registers for it. */

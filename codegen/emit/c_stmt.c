@@ -18,7 +18,7 @@ static void held_print(CPrinter *p, const LoopStmt *s) {
 
 static void poll_print(CPrinter *p, int depth) {
   indent(p, depth);
-  buf_str(p->out, "if (ein_ends(ctx)) return;\n");
+  buf_str(p->out, "if (EIN_NEVER(ein_ends(ctx))) return;\n");
   p->f.uses_ctx = true;
 }
 

@@ -73,6 +73,7 @@ EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p);
 
 /* Adds other orders, if sizes that are not known decide which is cheapest. The vertex that chooses by sizes, between
  * the result of this order and what is chosen of the others. sizes.c */
+void sizes_guess(const Product *x, OrderProblem *o); /* of labels: 256 if unknown, or less where operands have many */
 void steps_for_sizes(Contract *c, Steps *p);
 EinNode *steps_choose(Contract *c, EinRegion *r, const Steps *p, EinNode *first, EinNode *others);
 

@@ -4,10 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-  NEAR = 16384,              /* elements of an operand that stays in a near cache while a large one is read */
-  NOT_YET = UINT32_MAX >> 1
-};
+enum { NOT_YET = UINT32_MAX >> 1 };
 
 double order_points(const OrderProblem *p, uint64_t labels) {
   double points = 1;
@@ -23,14 +20,9 @@ static uint64_t kept(const OrderProblem *p, uint64_t labels, uint64_t others) {
   return labels & (others | p->keep);
 }
 
-/* An operand's own labels are reduced at once. */
-static double leaf_ops(const OrderProblem *p, uint64_t labels, uint64_t out) {
-  return labels == out ? 0 : order_points(p, labels);
-}
-
-static double step_ops(const OrderProblem *p, uint64_t space, uint64_t out) {
-  return order_points(p, space) * (space == out ? 1 : 2);
-}
+/* Operations per point. An operand's own labels are reduced at once. */
+static double leaf_ops(uint64_t labels, uint64_t out) { return labels == out ? 0 : 1; }
+static double step_ops(uint64_t space, uint64_t out) { return space == out ? 1 : 2; }
 
 /* The operands and results of steps. */
 typedef struct Part {
@@ -80,41 +72,57 @@ static void axes_join(const Part *x, const Part *y, uint64_t out, uint8_t *to) {
   memcpy(to + at + own, mine + at, stay - at);
 }
 
-/* What share of a large operand must be copied to read it: none if it is read in order, by rows along the reduced
- * labels, because these are its last and the other operand stays in a near cache. Otherwise blocks of it are copied,
- * or are as slow; the closer the reduced labels are to the end, the less. */
-static double copies(const OrderProblem *p, const Part *large, const Part *small, uint64_t out) {
+/* What is copied of a large operand to read it: nothing if it is read in order, by rows along the reduced labels,
+ * because these are its last and the other operand stays in a near cache. Otherwise blocks of it are copied, or are as
+ * slow; the closer the reduced labels are to the end, the less. false: nothing. */
+static bool copies(const OrderProblem *p, const Part *large, const Part *small, uint64_t out, OrderTerm *t) {
   uint32_t n = labels_count(large->labels), first = 0;
-  double block = 1;
-  if (!(small->labels & out & ~large->labels)) return 0; /* each element is used once */
+  if (!(small->labels & out & ~large->labels)) return false; /* each element is used once */
   while (first < n && out >> large->axis[first] & 1) first++;
-  uint64_t behind = 0;
-  for (uint32_t k = first; k < n; k++) {
-    behind |= (uint64_t)1 << large->axis[k];
-    block *= p->size[large->axis[k]];
-  }
-  if (!(behind & out) && small->points <= (double)NEAR) return 0;
-  return 0.5 + 0.5 * fmin(1, block / (double)NEAR);
+  *t = (OrderTerm){.weight = p->copy, .points = large->labels};
+  for (uint32_t k = first; k < n; k++) t->block |= (uint64_t)1 << large->axis[k];
+  if (!(t->block & out)) t->beyond = small->labels;
+  return true;
 }
 
-/* The avoidable memory traffic, by the weights. */
-static double step_moves(const OrderProblem *p, const Part *x, const Part *y, uint64_t space, uint64_t out, bool root) {
+enum { STEP_TERMS = 4 };
+
+/* The avoidable memory traffic, by the weights. Returns the number of terms. */
+static uint32_t step_terms(const OrderProblem *p, const Part *x, const Part *y, uint64_t space, uint64_t out, bool root,
+                           OrderTerm to[STEP_TERMS]) {
   const Part *part[] = {is_larger(x, y) ? x : y, is_larger(x, y) ? y : x};
-  double all = 0;
+  uint32_t n = 0;
   if (p->store <= 0 && p->copy <= 0) return 0;
   for (int k = 0; k < 2; k++)
-    if (part[k]->made && !(part[k]->map && part[k]->labels == space)) all += p->store * part[k]->points;
-  if (space != out) all += p->copy * copies(p, part[0], part[1], out) * part[0]->points;
+    if (part[k]->made && !(part[k]->map && part[k]->labels == space))
+      to[n++] = (OrderTerm){.weight = p->store, .points = part[k]->labels};
+  if (space != out && copies(p, part[0], part[1], out, &to[n])) n++;
   uint64_t have = out & (x->labels | y->labels);
   if (root && have) { /* the root's labels come first, in their order */
     uint8_t axis[ORDER_LABELS];
     axes_join(x, y, have, axis);
-    if (have >> axis[labels_count(have) - 1] >> 1) all += p->copy * order_points(p, out);
+    if (have >> axis[labels_count(have) - 1] >> 1) to[n++] = (OrderTerm){.weight = p->copy, .points = out};
   }
+  return n;
+}
+
+static double term_cost(const OrderProblem *p, const OrderTerm *t) {
+  if (t->beyond && order_points(p, t->beyond) <= (double)ORDER_NEAR) return 0;
+  double share = t->block ? 0.5 + 0.5 * fmin(1, order_points(p, t->block) / (double)ORDER_NEAR) : 1;
+  return t->weight * share * order_points(p, t->points);
+}
+
+static double step_moves(const OrderProblem *p, const Part *x, const Part *y, uint64_t space, uint64_t out, bool root) {
+  OrderTerm t[STEP_TERMS];
+  double all = 0;
+  uint32_t n = step_terms(p, x, y, space, out, root, t);
+  for (uint32_t k = 0; k < n; k++) all += term_cost(p, &t[k]);
   return all;
 }
 
-void order_finish(const OrderProblem *p, OrderTree *t) {
+/* to: gets all terms of the cost; NULL: nobody wants them. */
+static uint32_t tree_finish(const OrderProblem *p, OrderTree *t, OrderTerm *to) {
+  uint32_t n = 0;
   uint64_t all[2 * ORDER_OPERANDS];
   Part part[2 * ORDER_OPERANDS];
   t->n = 2 * p->n - 1;
@@ -133,12 +141,20 @@ void order_finish(const OrderProblem *p, OrderTree *t) {
                      !leaf && x->space == x->labels};
     if (leaf) axes_among(p->axis[i], labels_count(x->space), x->labels, x->axis);
     else axes_join(&part[x->left], &part[x->right], x->labels, x->axis);
-    t->ops += leaf ? leaf_ops(p, x->space, x->labels) : step_ops(p, x->space, x->labels);
+    double ops = leaf ? leaf_ops(x->space, x->labels) : step_ops(x->space, x->labels);
+    t->ops += ops * order_points(p, x->space);
     if (!leaf) t->cost += step_moves(p, &part[x->left], &part[x->right], x->space, x->labels, root);
+    if (to && ops > 0) to[n++] = (OrderTerm){.weight = ops, .points = x->space};
+    if (to && !leaf) n += step_terms(p, &part[x->left], &part[x->right], x->space, x->labels, root, to + n);
     if (!root && (!leaf || x->space != x->labels) && part[i].points > t->largest) t->largest = part[i].points;
   }
   t->cost += t->ops;
+  return n;
 }
+
+void order_finish(const OrderProblem *p, OrderTree *t) { tree_finish(p, t, NULL); }
+
+uint32_t order_terms(const OrderProblem *p, OrderTree *t, OrderTerm *to) { return tree_finish(p, t, to); }
 
 /* ---- exact search: subsets of operands ------------------------------------------------------- */
 
@@ -169,7 +185,7 @@ static void best_split(const OrderProblem *p, Best *best, uint32_t set, bool who
     if (!right) break;
     Part x = part_of(&best[left]), y = part_of(&best[right]);
     uint64_t space = x.labels | y.labels | (whole ? p->last : 0);
-    double cost = best[left].cost + best[right].cost + step_ops(p, space, b->labels);
+    double cost = best[left].cost + best[right].cost + step_ops(space, b->labels) * order_points(p, space);
     if (cost > b->cost) continue;
     cost += step_moves(p, &x, &y, space, b->labels, whole);
     double largest = fmax(best[left].largest, best[right].largest);
@@ -209,7 +225,7 @@ static void order_exact(const OrderProblem *p, OrderTree *t) {
       uint32_t k = 0;
       while (!(set >> k & 1)) k++;
       uint64_t labels = p->operand[k];
-      b->cost = leaf_ops(p, labels, b->labels);
+      b->cost = leaf_ops(labels, b->labels) * order_points(p, labels);
       b->largest = labels == b->labels ? 0 : b->points;
       b->made = labels != b->labels || p->made >> k & 1;
       axes_among(p->axis[k], labels_count(labels), b->labels, b->axis);
@@ -333,8 +349,8 @@ static Crown crown_of(const OrderProblem *p, const OrderTree *t, uint32_t i) {
     double ops = -1;
     for (uint32_t k = 0; k < c.n; k++) {
       const OrderNode *x = &t->node[c.below[k]];
-      if (c.below[k] < p->n || step_ops(p, x->space, x->labels) <= ops) continue;
-      ops = step_ops(p, x->space, x->labels);
+      if (c.below[k] < p->n || step_ops(x->space, x->labels) * order_points(p, x->space) <= ops) continue;
+      ops = step_ops(x->space, x->labels) * order_points(p, x->space);
       most = k;
     }
     if (most == MEND) break;

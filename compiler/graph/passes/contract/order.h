@@ -45,6 +45,12 @@ typedef struct OrderTree {
   double largest;            /* elements of the largest intermediate */
 } OrderTree;
 
+/* A part of a tree's cost: the weight times the points over some labels; if there is a block, times 1/2 and 1/2 of
+ * what the points of the block are of ORDER_NEAR, at most 1/2; and only if the points of `beyond`, if any, exceed
+ * ORDER_NEAR. */
+typedef struct OrderTerm { double weight; uint64_t points, block, beyond; } OrderTerm;
+enum { ORDER_NEAR = 16384 }; /* elements of an operand that stays in a near cache while a large one is read */
+
 static inline uint32_t labels_count(uint64_t labels) {
   uint32_t n = 0;
   for (; labels; labels &= labels - 1) n++;
@@ -56,6 +62,9 @@ static inline uint32_t labels_count(uint64_t labels) {
 void order_best(const OrderProblem *p, int64_t *budget, OrderTree *out);
 /* Fills in the tree's labels, axes and costs; left and right are given. */
 void order_finish(const OrderProblem *p, OrderTree *t);
+/* The same; and lists what the cost consists of, at most ORDER_TERMS for each node. Returns the number of terms. */
+enum { ORDER_TERMS = 5 };
+uint32_t order_terms(const OrderProblem *p, OrderTree *t, OrderTerm *to);
 /* t is the best order for one site. Replaces it by one that is estimated to move least on that many sites, for
  * somewhat more work. Returns false if it did not look for one; t is then unchanged. order_sites.c */
 bool order_on_sites(const OrderProblem *p, int64_t sites, OrderTree *t);

@@ -5,29 +5,39 @@
 
 #include <math.h>
 
-enum { SAMPLES = 48, TREES_MOST = 8, ORDERS_MOST = 4, STORED = 8 };
+enum { OPERAND_MOST = 1 << 26 }; /* elements of an operand in a guess */
+enum { SAMPLES = 48, TREES_MOST = 8, ORDERS_MOST = 4 };
 #define SAVES 1.05         /* another order must save that much, in the geometric mean */
 
-typedef struct Sample { uint32_t number; } Sample;
+typedef struct Sample { uint32_t number, less; } Sample;
 
-/* A size from 16 to 4096 for the dim. */
+/* A size from 16 to 4096 for the dim; 256 for sample 0. It is halved `less` times. */
 static bool sample_dim(void *ctx, Str name, int64_t *out) {
   const Sample *s = ctx;
-  uint32_t h = hash_mix(name->hash, s->number * 2654435761u);
-  *out = (int64_t)16 << (h >> 7) % 9;
+  uint32_t h = hash_mix(name->hash, s->number * 2654435761u), more = s->number ? (h >> 7) % 9 : 4;
+  *out = more > s->less ? (int64_t)16 << (more - s->less) : 16;
   return true;
 }
 
 static double sample_size(const Sample *s, const Expr *bound) {
   ExprEnv env = {.dim = sample_dim, .ctx = (void *)(uintptr_t)s};
   Value v;
-  return expr_value(bound, &env, &v) && v.i > 1 ? (double)v.i : 1;
+  if (!expr_value(bound, &env, &v)) return extent_guess(bound);
+  return v.i > 1 ? (double)v.i : 1;
 }
 
+/* Sizes so small that operands are no larger than they may well be: nobody has a tensor of 256 to the power of five. */
 static void sample_pose(const Product *x, uint32_t number, OrderProblem *o) {
-  Sample s = {number};
-  for (uint32_t k = 0; k < x->bound.len; k++) o->size[k] = sample_size(&s, x->bound.at[k]);
+  Sample s = {number, 0};
+  for (;; s.less++) {
+    double most = 0;
+    for (uint32_t k = 0; k < x->bound.len; k++) o->size[k] = sample_size(&s, x->bound.at[k]);
+    for (uint32_t i = 0; i < o->n; i++) most = fmax(most, order_points(o, o->operand[i]));
+    if (most <= (double)OPERAND_MOST || s.less == 8) return;
+  }
 }
+
+void sizes_guess(const Product *x, OrderProblem *o) { sample_pose(x, 0, o); }
 
 static bool trees_alike(const OrderTree *a, const OrderTree *b) {
   if (a->n != b->n) return false;
@@ -104,22 +114,33 @@ void steps_for_sizes(Contract *c, Steps *p) {
   }
 }
 
-/* The operations of an order, and what it stores, over dims. */
-static const Expr *ops_of(Contract *c, const Steps *p) {
+static const Expr *points_of(Exprs *x, const Product *of, const Expr *first, uint64_t labels) {
+  for (uint32_t k = 0; k < of->bound.len; k++) {
+    const Expr *size = expr_cast(x, DT_F64, of->bound.at[k]);
+    if (labels >> k & 1) first = first ? expr_op2(x, OP_MUL, first, size) : size;
+  }
+  return first;
+}
+
+/* What an order costs, over dims. */
+static const Expr *cost_of(Contract *c, const Steps *p) {
   Exprs *x = c->b.g->exprs;
-  const Expr *all = NULL;
-  for (uint32_t i = 0; i < p->tree.n; i++) {
-    const OrderNode *s = &p->tree.node[i];
-    bool leaf = i < p->n, root = i + 1 == p->tree.n;
-    if (leaf && s->space == s->labels) continue;
-    const Expr *points = expr_real(x, DT_F64, 2), *stored = expr_real(x, DT_F64, root ? 0 : STORED);
-    for (uint32_t k = 0; k < p->product->bound.len; k++) {
-      const Expr *size = expr_cast(x, DT_F64, p->product->bound.at[k]);
-      if (s->space >> k & 1) points = expr_op2(x, OP_MUL, points, size);
-      if (s->labels >> k & 1) stored = expr_op2(x, OP_MUL, stored, size);
+  const Product *of = p->product;
+  const Expr *all = NULL, *near = expr_real(x, DT_F64, ORDER_NEAR), *half = expr_real(x, DT_F64, 0.5);
+  OrderTerm term[2 * ORDER_SMALL * ORDER_TERMS];
+  OrderTree tree = p->tree;
+  uint32_t n = order_terms(&p->problem, &tree, term);
+  for (uint32_t i = 0; i < n; i++) {
+    const OrderTerm *t = &term[i];
+    const Expr *cost = points_of(x, of, expr_real(x, DT_F64, t->weight), t->points);
+    if (t->block) {
+      const Expr *part = expr_op2(x, OP_DIV, points_of(x, of, NULL, t->block), near);
+      part = expr_op2(x, OP_MUL, half, expr_op2(x, OP_MIN, expr_real(x, DT_F64, 1), part));
+      cost = expr_op2(x, OP_MUL, cost, expr_op2(x, OP_ADD, half, part));
     }
-    all = all ? expr_op2(x, OP_ADD, all, points) : points;
-    if (!root) all = expr_op2(x, OP_ADD, all, stored);
+    if (t->beyond)
+      cost = expr_select(x, expr_op2(x, OP_LE, points_of(x, of, NULL, t->beyond), near), expr_real(x, DT_F64, 0), cost);
+    all = all ? expr_op2(x, OP_ADD, all, cost) : cost;
   }
   return all;
 }
@@ -128,12 +149,12 @@ static const Expr *ops_of(Contract *c, const Steps *p) {
 EinNode *steps_choose(Contract *c, EinRegion *r, const Steps *p, EinNode *first, EinNode *others) {
   Exprs *x = c->b.g->exprs;
   const EinNode *root = p->product->root;
-  const Expr *at[ORDER_LABELS], *least = ops_of(c, p->other);
-  for (const Steps *o = p->other->other; o; o = o->other) least = expr_op2(x, OP_MIN, least, ops_of(c, o));
+  const Expr *at[ORDER_LABELS], *least = cost_of(c, p->other);
+  for (const Steps *o = p->other->other; o; o = o->other) least = expr_op2(x, OP_MIN, least, cost_of(c, o));
   for (uint32_t k = 0; k < root->rank; k++) at[k] = expr_label(x, k);
   EinNode *input[2] = {first, others};
   EinSum s = {.n_out = root->rank, .n_slot = 2, .acc = root->dtype, .dtype = root->dtype};
-  s.body = expr_select(x, expr_op2(x, OP_LE, ops_of(c, p), least), expr_read(x, root->dtype, 0, root->rank, at),
+  s.body = expr_select(x, expr_op2(x, OP_LE, cost_of(c, p), least), expr_read(x, root->dtype, 0, root->rank, at),
       expr_read(x, root->dtype, 1, root->rank, at));
   return rebuild_vertex(&c->b, r, root, &s, root->bound, root->label, input);
 }

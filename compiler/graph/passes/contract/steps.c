@@ -89,7 +89,7 @@ static void pose(Arena *scratch, Steps *p) {
   o->out = has_end(p) ? x->out & somewhere : x->out;
   o->keep = o->out | x->where_labels;
   o->last = o->keep | (all_labels(x) & ~somewhere & ~x->out);
-  for (uint32_t k = 0; k < x->bound.len; k++) o->size[k] = product_points(x, (uint64_t)1 << k);
+  sizes_guess(x, o);
 }
 
 /* A step that only multiplies, at the same points as its user, is inlined there. */

@@ -249,6 +249,8 @@ typedef struct ExprEnv {
   bool (*dim)(void *ctx, Str name, int64_t *out); void *ctx;
 } ExprEnv;
 bool expr_value(const Expr *e, const ExprEnv *env, Value *out);
+/* A guess of a size, at least 1, from the dims that `known` (NULL: none) tells; 0: something else is missing. guess.c */
+int64_t expr_size_guess(const Expr *e, bool (*known)(void *ctx, Str name, int64_t *out), void *ctx);
 /* One operation on values (with arguments of the required dtypes): the language's arithmetic, shared by constant
  * folding and law sampling. graph/eval has its own. */
 Value op_value(Op op, DType result, uint32_t n, const Value *arg);

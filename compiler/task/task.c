@@ -117,23 +117,20 @@ TaskSlot *task_canonical_slots(Arena *a, Exprs *p, EinSum *s, const TaskSlot *sl
 
 /* ---- sizes that are not known yet ---------------------------------------------------------------- */
 
-enum { GUESS = 256 };        /* the assumed value of an unknown dim */
-
-static bool dim_guess(void *ctx, Str name, int64_t *out) {
+static bool dim_known(void *ctx, Str name, int64_t *out) {
   const TaskGraph *t = ctx;
-  *out = GUESS;
-  for (uint32_t a = 0; a < t->mesh.n && a < t->dims.len; a++) /* the first site */
-    if (t->dims.at[a].name == name) *out = 0;
-  for (uint32_t i = 0; i < t->dims.len; i++)
-    if (t->dims.at[i].name == name && t->dims.at[i].known) *out = t->dims.at[i].value;
-  return true;
+  for (uint32_t i = 0; i < t->dims.len; i++) {
+    const Dim *d = &t->dims.at[i];
+    if (d->name != name || (!d->known && i >= t->mesh.n)) continue;
+    *out = d->known ? d->value : 0; /* the first site */
+    return true;
+  }
+  return false;
 }
 
 int64_t task_size_guess(const TaskGraph *t, const Expr *e) {
-  ExprEnv env = {.dim = dim_guess, .ctx = (void *)(uintptr_t)t};
-  Value v;
-  if (e->kind == EX_INT) return e->i;
-  return expr_value(e, &env, &v) && v.i > 0 ? v.i : 1;
+  int64_t size = expr_size_guess(e, dim_known, (void *)(uintptr_t)t);
+  return size || e->kind == EX_INT ? size : 1;
 }
 
 double task_buffer_bytes(const TaskGraph *t, uint32_t buffer) {

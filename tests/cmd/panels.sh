@@ -143,6 +143,17 @@ want 0 "$EIN" build triangle.ein --stop=loop
 want 0 "$EIN" verify triangle.ein --flags="-O1 -march=native"
 want 0 "$EIN" build few.ein --stop=loop
 shows 'how "strips of'
+
+# Sizes that are the difference of two unknown ones are not taken for short.
+cat >virtual.ein <<'END'
+dim N, O, V = N - O
+assert O <= N, "occupied"
+input W[p:N, q:N, r:N], t[m:O, b:V] : f64
+output Z[a:V, b, c:V] = W[a+O, b+O, c+O] - sum[m] t[m,b] * W[m+0, a+O, c+O]
+END
+want 0 "$EIN" build virtual.ein --stop=loop
+shows "panels of 240 b by 240 c"
+want 0 "$EIN" verify virtual.ein -D N=36 -D O=9 --flags="-O1 -march=native"
 want 0 "$EIN" build whole.ein --stop=loop
 shows "by 16 i and j in lanes"
 want 0 "$EIN" build near.ein --stop=loop

@@ -202,7 +202,29 @@ static void test_expr(void) {
   arena_free(A);
 }
 
+static int64_t size_of(const Expr *e) { return expr_size_guess(e, dim_of, &(int64_t){5}); }
+
+static void test_guesses(void) {
+  Arena *A = arena_new();
+  Strings *T = strings_new(A);
+  Exprs *P = exprs_new(A);
+  const Expr *N = expr_dim(P, str_from(T, "N")), *a = expr_dim(P, str_from(T, "AA")),
+             *b = expr_dim(P, str_from(T, "BB")), *one = expr_int(P, DT_I64, 1), *eight = expr_int(P, DT_I64, 8);
+  const Expr *less = expr_op2(P, OP_SUB, a, b), *up = expr_op2(P, OP_IDIV, expr_op2(P, OP_ADD, a, eight), eight);
+  OK_INT(size_of(N), 5, "a dim that is known");
+  OK_INT(size_of(a), 256, "one that is not");
+  OK_INT(size_of(expr_op2(P, OP_SUB, a, N)), 251, "both");
+  OK_INT(size_of(less), 240, "a difference of two");
+  OK_INT(size_of(expr_op2(P, OP_ADD, less, one)), 241, "the places of a window");
+  OK_INT(size_of(expr_op2(P, OP_IDIV, b, a)), 16, "a quotient of two");
+  OK_INT(size_of(expr_op2(P, OP_SUB, expr_op2(P, OP_MUL, up, eight), a)), 8, "what is left of one is little");
+  OK_INT(size_of(expr_op2(P, OP_SUB, N, a)), 1, "at least 1");
+  OK_INT(size_of(expr_label(P, 0)), 0, "a label is not known");
+  arena_free(A);
+}
+
 int main(void) {
+  test_guesses();
   test_ints();
   test_rounding();
   test_casts();

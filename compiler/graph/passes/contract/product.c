@@ -25,17 +25,9 @@ bool product_op(const EinSum *s, Op *op) {
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-static bool symbolic(void *ctx, Str name, int64_t *out) {
-  (void)ctx, (void)name;
-  *out = SYMBOLIC_SIZE;
-  return true;
-}
-
 double extent_guess(const Expr *e) {
-  ExprEnv env = {.dim = symbolic};
-  Value v;
-  if (!expr_value(e, &env, &v)) return SYMBOLIC_SIZE;
-  return v.i < 1 ? 1 : (double)v.i;
+  int64_t size = e->kind == EX_INT && e->i < 1 ? 1 : expr_size_guess(e, NULL, NULL);
+  return (double)(size ? size : SYMBOLIC_SIZE);
 }
 
 double labels_points(const EinNode *n, uint64_t labels) {

@@ -144,6 +144,25 @@ want 0 "$EIN" verify triangle.ein --flags="-O1 -march=native"
 want 0 "$EIN" build few.ein --stop=loop
 shows 'how "strips of'
 
+# So do products over two labels that cannot be one, as a symmetric product of which half is made.
+cat >halves.ein <<'END'
+dim X, O, V, L
+input A[x:X, a:V, i:O], B[x:X, i:O, a:V], e[i:O], f[a:V], t[l:L] : f64
+output Z[l,x,y] = sum[i,a] exp((e[i] - f[a]) * t[l]) * B[x,i,a] * B[y,i,a]
+output T[x,y] = sum[i,a where x <= y] A[x,a,i] * B[y,i,a]
+END
+want 0 "$EIN" build halves.ein --stop=loop
+for name in Z_half T; do
+  sed -n "/^kernel $name/,/^}/p" out | grep -q 'how.*panels of' || wrong "no panels for $name of halves"
+done
+fills='A=randint:lo=-4:hi=4:seed=4 B=randint:lo=-4:hi=4:seed=5 e=zeros f=zeros t=ones'
+for sizes in '-D X=70 -D O=5 -D V=300 -D L=3' '-D X=19 -D O=0 -D V=9 -D L=2' '-D X=131 -D O=3 -D V=1 -D L=1'; do
+  want 0 "$EIN" run halves.ein $sizes $fills --target=eval -o all=wanted/
+  want 0 "$EIN" run halves.ein $sizes $fills --target=c --threads 2 --flags="-O1 -march=native" -o all=got/
+  diff -r wanted got >diffs || wrong "halves $sizes: $(head -3 diffs)"
+  rm -r wanted got
+done
+
 # Sizes that are the difference of two unknown ones are not taken for short.
 cat >virtual.ein <<'END'
 dim N, O, V = N - O

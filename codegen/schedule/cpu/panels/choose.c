@@ -26,10 +26,10 @@ enum {
 #define LINE_FAR 8.0
 #define GAIN 0.6             /* a preferred alternative must be cheaper by this factor */
 
-/* Whether panels go along with the predicate: it bounds the reduced label, or leaves out results, but not so many that
- * loops which visit only the others are better. */
+/* Whether panels go along with the predicate: it bounds the only reduced label, or leaves out results, but not so many
+ * that loops which visit only the others are better. */
 static bool is_wanted(Sched *s, const StagePlan *p) {
-  if (p->n_red > 1 || !where_is_gated(p, p->red[0])) return false;
+  if ((p->n_red > 1 && !pack_is_gate(p)) || !where_is_gated(p, p->red[0])) return false;
   return where_is_range(p, p->red[0]) || pack_leaves_most(s, p);
 }
 

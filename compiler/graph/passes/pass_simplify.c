@@ -11,6 +11,7 @@
  *   sum[j where j < e] body        for integers and a body without j: body times the number of points
  *   sum[j where j // 4 == e] body  sum[j where 4*e <= j and j < 4*e + 4] body
  *   a read of n, where n[i] = 8    8
+ *   x ^ n[i], where n is a list    x ^ select(i < 1, 2, 4), where few products are enough
  *
  * This turns scatters to known places, permutations and deltas into reads. */
 #include "expr/prove/in_range.h"
@@ -538,8 +539,22 @@ static const Expr *leaf_number(void *env, Exprs *p, const Expr *leaf) {
   return (e->kind == EX_INT || e->kind == EX_REAL) && e->dtype == leaf->dtype && !expr_can_fail(leaf) ? e : leaf;
 }
 
+/* An exponent that is an element of a list. */
+static const Expr *op_exponent(void *env, Exprs *p, const Expr *e) {
+  const EinNode *const *input = env;
+  if (e->op != OP_POW) return e;
+  const Expr *by = e->arg[1], *read = is_op(by, OP_CAST) ? by->arg[0] : by;
+  if (read->kind != EX_READ || expr_can_fail(read)) return e;
+  const EinNode *of = input[read->i];
+  if (of->kind != EIN_VERTEX || of->sum->reducer != RED_NONE || of->sum->domain || of->sum->by) return e;
+  if (of->sum->body->dtype != read->dtype || !exponent_is_chosen(of->sum->body)) return e;
+  const Expr *chosen = expr_relabel(p, of->sum->body, read->n, read->arg);
+  return expr_op2(p, OP_POW, e->arg[0], expr_cast(p, (DType)by->dtype, chosen));
+}
+
 static const Expr *numbers_put(Simplify *s, Draft *d, EinNode *const *input, const Expr *e) {
   const Expr *to = e ? expr_map(s->decide.p, e, leaf_number, (void *)(uintptr_t)input) : NULL;
+  if (to) to = expr_map_ops(s->decide.p, to, op_exponent, (void *)(uintptr_t)input);
   if (to != e) rebuild_note(&s->b, "numbers put in", d->place);
   d->changed |= to != e;
   return to;

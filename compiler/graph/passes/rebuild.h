@@ -66,6 +66,8 @@ static inline uint64_t labels_below(uint32_t n) { return n < 64 ? (UINT64_C(1) <
 typedef struct Rules Rules;
 Rules *rules_new(Arena *a, Exprs *p);
 const Expr *rules_apply(Rules *r, const Expr *e, uint32_t *count); /* adds the number of laws applied to *count */
+/* Whether it is a choice among few small whole numbers: a power with such an exponent becomes products. */
+bool exponent_is_chosen(const Expr *e);
 /* Replaces conditions in e by true or false if a condition around them, or one of `holds` (entries may be NULL),
  * answers them; adds their number to *count. */
 const Expr *expr_under(Arena *a, Exprs *p, const Expr *e, const Expr *const *holds, uint32_t n, uint32_t *count);

@@ -122,7 +122,7 @@ typedef struct Pat {
   struct Pat *arg[3];
 } Pat;
 
-enum { VARS = 26, FUEL = 64 };
+enum { VARS = 26, FUEL = 64, CHOICES_MOST = 8, FACTORS_MOST = 8 };
 typedef struct Law {
   const Pat *from, *to;
   Side side;
@@ -331,10 +331,39 @@ static const Expr *two_casts(Rules *r, const Expr *e) {
   return cut || (dtype_within(from, by) && !bounded) ? expr_cast(r->p, to, in->arg[0]) : NULL;
 }
 
+static bool is_few_factors(const Expr *e) {
+  for (int k = 0; k <= FACTORS_MOST; k++)
+    if (is_number(e, k)) return true;
+  return false;
+}
+
+bool exponent_is_chosen(const Expr *e) {
+  uint32_t n = 0;
+  for (; is_op(e, OP_SELECT) && is_few_factors(e->arg[1]); e = e->arg[2]) n++;
+  return n && n < CHOICES_MOST && is_few_factors(e) && !(e->has & HAS_READ);
+}
+
+/* x ^ (if p then 2 else 4) is if p then x * x else x ^ 4: powers with few factors need no logarithm. */
+static const Expr *power_chosen(Rules *r, const Expr *e) {
+  const Expr *of = is_op(e->arg[1], OP_CAST) ? e->arg[1]->arg[0] : e->arg[1], *choice[CHOICES_MOST], *made = NULL;
+  DType t = (DType)e->dtype;
+  uint32_t n = 0;
+  if (!dtype_is_float(t) || !exponent_is_chosen(of)) return NULL;
+  for (; is_op(of, OP_SELECT); of = of->arg[2]) choice[n++] = of;
+  for (uint32_t k = n + 1; k-- > 0;) {
+    const Expr *to = k < n ? choice[k]->arg[1] : of;
+    double factors = to->kind == EX_REAL ? to->f : (double)to->i;
+    const Expr *power = settle(r, expr_op2(r->p, OP_POW, e->arg[0], expr_real(r->p, t, factors)));
+    made = k < n ? settle(r, expr_select(r->p, choice[k]->arg[0], power, made)) : power;
+  }
+  return made;
+}
+
 static const Expr *once(Rules *r, const Expr *e) {
   if (e->kind != EX_OP) return NULL;
   if (e->op == OP_CAST) return two_casts(r, e);
   const Expr *to = fold(r, e);
+  if (!to && e->op == OP_POW) to = power_chosen(r, e);
   if (!to) to = by_table(r, e);
   return to ? to : float_compared(r->p, e);
 }

@@ -298,7 +298,8 @@ bool plan_read_pin(Arena *a, Strings *t, Source *src, Plan *p, Diags *d) {
   if (ok && !scan_done(&c)) return scan_fail(&c, D_E930, "expected a comma or the end: T:h=4,s=2");
   if (ok) vec_push(a, p->vertices, v);
   else if (d->all.len > before && d->all.at[before]->code == D_E903)
-    diag_hint(d, d->all.at[before], "a pin is a tensor, and for some of its labels how many blocks: T:h=4,s=2");
+    diag_hint(d, d->all.at[before], "a pin is a tensor, and for some of its labels how many blocks: T:h=4,s=2; "
+                                    "another tensor has a --pin of its own");
   return ok;
 }
 

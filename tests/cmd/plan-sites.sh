@@ -170,7 +170,7 @@ says "Z cannot be cut so by a mesh of 4 sites: each of its axes cuts one label"
 says "so the counts of a tensor multiply to a divisor of 4"
 for pin in Z Z: Z:i Z=i Z:=4 ''; do
   want 1 "$EIN" plan x.ein -n 4 --pin "$pin"
-  says "help: a pin is a tensor, and for some of its labels how many blocks: T:h=4,s=2"
+  says "help: a pin is a tensor, and for some of its labels how many blocks: T:h=4,s=2; another tensor has a --pin of its own"
 done
 
 # By the TRA paper's cost: what is least, and what is received. C[i] = A[i,j] W[j] over 4 sites along i: W goes to all of them.

@@ -11,18 +11,22 @@ enum { SAMPLES = 48, TREES_MOST = 8, ORDERS_MOST = 4 };
 
 typedef struct Sample { uint32_t number, less; } Sample;
 
-/* A size from 16 to 4096 for the dim; 256 for sample 0. It is halved `less` times. */
+/* A size from 16 to 4096 for the dim, halved `less` times. */
 static bool sample_dim(void *ctx, Str name, int64_t *out) {
   const Sample *s = ctx;
-  uint32_t h = hash_mix(name->hash, s->number * 2654435761u), more = s->number ? (h >> 7) % 9 : 4;
+  uint32_t h = hash_mix(name->hash, s->number * 2654435761u), more = (h >> 7) % 9;
   *out = more > s->less ? (int64_t)16 << (more - s->less) : 16;
   return true;
 }
 
+/* Sample 0 is the guess. */
 static double sample_size(const Sample *s, const Expr *bound) {
+  double size = extent_guess(bound);
   ExprEnv env = {.dim = sample_dim, .ctx = (void *)(uintptr_t)s};
   Value v;
-  if (!expr_value(bound, &env, &v)) return extent_guess(bound);
+  if (bound->kind == EX_INT) return size;
+  if (!s->number) return fmin(size, fmax(16, ldexp(size, -(int)s->less)));
+  if (!expr_value(bound, &env, &v)) return size;
   return v.i > 1 ? (double)v.i : 1;
 }
 

@@ -325,15 +325,18 @@ static bool are_numbers(uint32_t n, const Expr *const *bound) {
 
 /* For a product with some factors that exist at the window's edge and beyond, such as a convolution's kernel:
  * chooses the other factors, and reads those unconditionally, as in (G[x-j] ?? 0) * K[j]. So it is an ordinary
- * contraction, without a condition on each point. NULL: it has no such form. */
+ * contraction, without a condition on each point. NULL: it has no such form, or data tell for each of its points which
+ * element has been read, so that each is put to that. */
 static const Expr *product_chosen(From *f, const Inverse *t, bool divides, const Expr *value, const Expr **steps) {
   Edge e = {.p = pool(f), .t = t};
   factors_part(&e, value);
   const Expr *where = expr_and(e.p, divides ? steps_apart(e.p, t->where, steps) : t->where, t->match);
   if (!e.within || !e.beside || (!where && !*steps)) return NULL;
+  const Expr *beside = expr_relabel(e.p, e.beside, f->labels, t->to);
+  if (t->match && t->match->has & HAS_READ && beside->labels & t->match->labels) return NULL;
   const Expr *within = expr_relabel(e.p, e.within, f->labels, t->to), *none = expr_real(e.p, (DType)within->dtype, 0);
   const Expr *chosen = where ? expr_select(e.p, where, within, none) : within;
-  return times(e.p, chosen, expr_relabel(e.p, e.beside, f->labels, t->to));
+  return times(e.p, chosen, beside);
 }
 
 /* ---- factors before a sum ---------------------------------------------------------------------------------- */

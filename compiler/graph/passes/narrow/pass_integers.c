@@ -3,18 +3,24 @@
  *     C[i,j] = sum:i64[k:512] (i64(A[i,k]) * i64(B[k,j])), of i8
  *         P[i,j] = sum:i32[k:512] (i32(A[i,k]) * i32(B[k,j])),   C[i,j] = i64(P[i,j])
  *
+ *     C[i,j] = sum:i64[k where A[i,k] and B[k,j]] 1, a count
+ *         as above, with 0 for what does not hold and 1 for what does
+ *
  * A vector holds twice as many of them, and processors multiply vectors of them in one instruction. Integers are exact,
  * so the result is the same to the bit. interval.c knows the range of a term. */
+#include "graph/passes/contract/contract.h"
 #include "graph/passes/interval.h"
-#include "graph/passes/rebuild.h"
 
 enum {
+  PARTS_MOST = 8,            /* conditions of a count */
   DEPTH = 8                  /* of an expression whose range is looked for */
 };
 
 typedef struct Integers {
   Rebuild b;
   Interval *of;              /* by old id: the range of a vertex' values */
+  Arena *scratch;
+  int64_t proofs;            /* left for the graph */
 } Integers;
 
 /* e in 32 bits; NULL: a part of it may leave them. */
@@ -42,12 +48,49 @@ static bool has_product(const Expr *e, int depth) {
   return false;
 }
 
-/* The sum in 32 bits; NULL: it has no such form. */
-static const Expr *sum_narrower(const Integers *c, const EinNode *n) {
+static bool is_wide(const EinSum *s) {
+  return s->reducer == RED_SUM && s->n_red && s->acc == DT_I64 && s->dtype == DT_I64 && !s->by && !s->domain;
+}
+
+/* The sum in 32 bits, if it is that of a product; NULL: it has no such form. */
+static const Expr *sum_narrower(const Integers *c, const EinNode *n, const Expr *body) {
+  if (!has_product(body, 0) || !interval_in_32(c->of[n->id])) return NULL;
+  return narrower(c, n, body, 0);
+}
+
+/* Whether a condition is on one element, and there is one for all of the vertex's points. */
+static bool is_mask(Integers *c, const EinNode *n, const Expr *e) {
+  ExprNodes nodes = expr_nodes(c->scratch, e, HAS_READ);
+  for (const Expr *x; (x = expr_node(&nodes));)
+    if (x->kind == EX_READ && x->labels != e->labels) return false;
+  return e->has & HAS_READ && expr_is_total(c->scratch, c->b.old->exprs, n, e, NULL, &c->proofs);
+}
+
+/* What a count adds, as a product of two conditions that have labels of the result of their own, and a label that is
+ * reduced in common: with the others, which have labels of one of these. NULL: it has no such form. */
+static const Expr *count_product(Integers *c, const EinNode *n) {
+  Exprs *p = c->b.old->exprs;
   const EinSum *s = n->sum;
-  bool wide = s->reducer == RED_SUM && s->n_red && s->acc == DT_I64 && s->dtype == DT_I64 && !s->by && !s->domain;
-  if (!wide || !has_product(s->body, 0) || !interval_in_32(c->of[n->id])) return NULL;
-  return narrower(c, n, s->body, 0);
+  const Expr *part[PARTS_MOST], *side[2];
+  uint64_t own = labels_below(s->n_out);
+  uint32_t n_part;
+  if (!s->where || s->body->kind != EX_INT || !op_parts(c->scratch, s->where, OP_AND, PARTS_MOST, part, &n_part))
+    return NULL;
+  side[0] = part[0], side[1] = NULL;
+  for (uint32_t k = 0; k < n_part; k++) {
+    uint64_t a = part[0]->labels, b = part[k]->labels;
+    if (!is_mask(c, n, part[k])) return NULL;
+    if (!side[1] && a & ~b & own && b & ~a & own && a & b & ~own) side[1] = part[k];
+  }
+  if (!side[1]) return NULL;
+  const uint64_t has[2] = {side[0]->labels, side[1]->labels};
+  for (uint32_t k = 1; k < n_part; k++) {
+    uint32_t to = !!(part[k]->labels & ~has[0]);
+    if (part[k]->labels & ~has[to]) return NULL;
+    if (part[k] != side[to]) side[to] = expr_and(p, side[to], part[k]);
+  }
+  const Expr *both = expr_op2(p, OP_MUL, expr_cast(p, DT_I64, side[0]), expr_cast(p, DT_I64, side[1]));
+  return expr_is_int(s->body, 1) ? both : expr_op2(p, OP_MUL, both, s->body);
 }
 
 static EinNode *vertex_map(Integers *c, EinRegion *r, const EinNode *n, EinNode *part) {
@@ -62,18 +105,25 @@ static EinNode *vertex_map(Integers *c, EinRegion *r, const EinNode *n, EinNode 
 static EinNode *integers_vertex(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Integers *c = env;
   c->of[n->id] = interval_of_vertex(c->of, n);
-  const Expr *body = sum_narrower(c, n);
-  if (!body) return rebuild_copy(b, r, n);
+  if (!is_wide(n->sum)) return rebuild_copy(b, r, n);
+  const Expr *product = count_product(c, n), *body = sum_narrower(c, n, product ? product : n->sum->body);
+  if (!product && !body) return rebuild_copy(b, r, n);
   EinSum s = *n->sum;
-  s.body = body, s.acc = s.dtype = DT_I32;
+  if (product) s.body = product, s.where = NULL;
   EinNode **input = rebuild_inputs(b, n, 0);
+  if (product) rebuild_note(b, "counts made sums of products", n->place);
+  if (!body) return rebuild_vertex(b, r, n, &s, n->bound, n->label, input);
+  s.body = body, s.acc = s.dtype = DT_I32;
   rebuild_note(b, "products added up in 32 bits", n->place);
   return vertex_map(c, r, n, rebuild_part(b, r, n, &s, n->bound, n->label, input));
 }
 
 EinGraph *graph_integers(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = integers_vertex};
-  Integers c = {.b = {.arena = a, .old = g, .pass = "integers", .notes = notes}};
+  Integers c = {.b = {.arena = a, .old = g, .pass = "integers", .notes = notes}, .scratch = arena_new()};
   c.of = NEW_ARRAY(a, Interval, g->n_nodes + 1);
-  return rebuild(&c.b, a, g, &rules, &c);
+  c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
+  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
+  arena_free(c.scratch);
+  return made;
 }

@@ -8,10 +8,12 @@
  *         T[r:M] = sum[z where row[z] == r] x[z],     S[s] = T[k[s]] if 0 <= k[s] < M, else as it was
  *     S[s] = sum[t where t < k[s]] x[t]
  *         T[r:N+1] = sum[t where t < r] x[t],         S[s] = T[k[s]], with k clamped to 0..N
+ *     S[b] = sum[t where v[t] <= b] x[t]
+ *         T[r:B] = sum[t where max(v[t], 0) == r] x[t],  U[r:B] = sum[q where q <= r] T[q],  S[b] = U[b]
  *     S[s] = sum[t where t != s] x[t]
  *         sum[t where t < s] x[t] + sum[t where t > s] x[t]
  *
- * Of the results, the first two are scatters, and the others are running sums. Where nothing bounds the numbers, M is
+ * Of these, T is a scatter where numbers are compared by ==, and the others are running sums. Where nothing bounds the numbers, M is
  * the number of points plus that of results, which exceeds most indices; for larger numbers, each point is tested as
  * before. No float sum becomes a difference: the same terms are added. Nothing else is computed, except at points
  * that no result asked for: so all reads there must be proved to be in range. */
@@ -23,6 +25,7 @@ enum {
   WALK = 16,                 /* and of a point that is scattered, or added to a running sum, while tests run in
                               * vectors */
   LEAST = 64,                /* points of a label that make two running sums worthwhile */
+  ROOM = 4,                  /* times as large as a result or a tensor read */
   CLASSES_MOST = 1 << 20
 };
 
@@ -39,6 +42,7 @@ typedef struct Classes {
   const Expr *some, *at;     /* where there are points at all (NULL: everywhere), and the value of the new label to
                               * read */
   bool beyond;               /* there may be points elsewhere, too */
+  Op up_to;                  /* a result takes the numbers up to its own, OP_LE, or from it on, OP_GE; OP_EQ: that */
   const Expr *inner, *outer; /* the other conjuncts: over reduced labels, and over others alone */
   uint64_t kept;             /* the labels of the result that T has too */
 } Classes;
@@ -90,6 +94,15 @@ static bool among(const Classes *c, const Expr *e, Among *a) {
   return add_ok(a->low, b.low, &a->low) && a->low <= INT32_MAX && a->low >= -INT32_MAX;
 }
 
+/* The same, with an extent that is not negative where labels have no points. */
+static bool among_least(const Classes *c, const Expr *e, Among *a) {
+  Exprs *p = c->b.old->exprs;
+  if (!among(c, e, a)) return false;
+  if (a->count->kind != EX_INT && e->kind == EX_OP && e->op != OP_CAST && e->op != OP_MOD)
+    a->count = expr_op2(p, OP_MAX, a->count, integer(c, 0));
+  return true;
+}
+
 /* The number of points plus that of results with a number. */
 static const Expr *numbers_guess(const Classes *c, const Expr *e, const Expr *number) {
   Exprs *p = c->b.old->exprs;
@@ -109,7 +122,7 @@ static bool take_equal(Classes *c, const Expr *e, const Expr *number) {
   Among a, b;
   e = expr_cast(p, DT_I64, e), number = expr_cast(p, DT_I64, number);
   c->some = NULL;
-  bool by_results = among(c, number, &a), by_points = among(c, e, &b);
+  bool by_results = among_least(c, number, &a), by_points = among_least(c, e, &b);
   if (by_points && (!by_results || extent_guess(b.count) < extent_guess(a.count))) a = b, by_results = false;
   if (!by_results) {
     c->beyond = !by_points;
@@ -172,6 +185,7 @@ static bool take_bound(Classes *c, const Expr *label, Op op, const Expr *number)
   Exprs *p = c->b.old->exprs;
   if (label->kind != EX_LABEL || !(label->labels & red_of(c)) || number->labels & red_of(c)) return false;
   if (is_straight(c, number) || !(number->labels & out_of(c))) return false;
+  c->up_to = OP_EQ;
   bool from = op == OP_GE || op == OP_GT, next = op == OP_LE || op == OP_GT; /* it begins, or ends, after the number */
   const Expr *size = c->n->bound[label->i], *most = next ? expr_op2(p, OP_SUB, size, integer(c, 1)) : size;
   const Expr *in = expr_op2(p, OP_MIN, expr_op2(p, OP_MAX, number, integer(c, next ? -1 : 0)), most);
@@ -182,16 +196,58 @@ static bool take_bound(Classes *c, const Expr *label, Op op, const Expr *number)
   return true;
 }
 
+/* A value that is at least `low` and at most `high`. */
+static const Expr *clamped(const Classes *c, const Expr *e, const Expr *low, const Expr *high) {
+  Exprs *p = c->b.old->exprs;
+  return expr_op2(p, OP_MIN, expr_op2(p, OP_MAX, e, low), high);
+}
+
+/* Takes `e op number`, where e is data of the points, and the numbers of the results, or else of the points, lie in an
+ * interval. Of the results' numbers, all are classes, and points beyond go to the nearest one, or to none. Of the
+ * points' numbers, there is a class before the first one, or after the last, for results that have none or all. */
+static bool take_order(Classes *c, const Expr *e, Op op, const Expr *number) {
+  Exprs *p = c->b.old->exprs;
+  bool from = op == OP_GE || op == OP_GT, strict = op == OP_LT || op == OP_GT;
+  Among a, b;
+  if (!(e->has & HAS_READ) || !(e->labels & red_of(c)) || e->labels & out_of(c)) return false;
+  if (number->labels & red_of(c) || !(number->labels & out_of(c))) return false;
+  e = expr_cast(p, DT_I64, e), number = expr_cast(p, DT_I64, number);
+  bool by_results = among_least(c, number, &a), by_points = among_least(c, e, &b);
+  if (by_points && (!by_results || extent_guess(b.count) < extent_guess(a.count))) by_results = false;
+  if (!by_results && !by_points) return false;
+  int64_t low = by_results ? a.low + (strict ? from ? 1 : -1 : 0) : b.low - !from;
+  c->count = by_results ? a.count : expr_normal(p, expr_op2(p, OP_ADD, b.count, integer(c, 1)));
+  const Expr *base = integer(c, low), *most = expr_op2(p, OP_ADD, integer(c, low - 1), c->count), *at = number;
+  if (by_results) {
+    e = expr_op2(p, from ? OP_MIN : OP_MAX, e, from ? most : base);
+    base = integer(c, a.low);
+  } else {
+    base = integer(c, b.low - (from == strict));
+    at = clamped(c, number, base, expr_op2(p, OP_ADD, base, b.count));
+  }
+  c->at = expr_op2(p, OP_SUB, at, base);
+  c->is = expr_op2(p, OP_EQ, expr_label(p, c->labels), expr_op2(p, OP_SUB, e, integer(c, low)));
+  c->some = NULL;
+  c->up_to = from ? OP_GE : OP_LE;
+  return true;
+}
+
 static bool take(Classes *c, const Expr *e) {
   c->beyond = false;
+  c->up_to = OP_EQ;
   if (e->kind != EX_OP || e->n != 2 || expr_can_fail(e)) return false;
   if (e->op == OP_EQ && dtype_is_int((DType)e->arg[0]->dtype) &&
       (take_equal(c, e->arg[0], e->arg[1]) || take_equal(c, e->arg[1], e->arg[0])))
     return true;
   c->beyond = false;
+  if (!dtype_is_int((DType)e->arg[0]->dtype)) return false;
+  bool ordered = e->op == OP_LT || e->op == OP_LE || e->op == OP_GT || e->op == OP_GE;
+  if (ordered && !red_is_arg(c->n->sum) &&
+      (take_order(c, e->arg[0], (Op)e->op, e->arg[1]) || take_order(c, e->arg[1], op_swapped((Op)e->op), e->arg[0])))
+    return true;
   if (e->arg[0]->dtype != DT_I64) return false;
   if (e->op == OP_EQ) return take_remainder(c, e->arg[0], e->arg[1]) || take_remainder(c, e->arg[1], e->arg[0]);
-  if (e->op != OP_LT && e->op != OP_LE && e->op != OP_GT && e->op != OP_GE) return false;
+  if (!ordered) return false;
   return take_bound(c, e->arg[0], (Op)e->op, e->arg[1]) || take_bound(c, e->arg[1], op_swapped((Op)e->op), e->arg[0]);
 }
 
@@ -207,12 +263,31 @@ static void others_sort(Classes *c) {
   c->kept = (c->n->sum->body->labels | (c->inner ? c->inner->labels : 0)) & out_of(c);
 }
 
+/* Elements of the largest tensor that is read at the points, as far as e reads it. */
+static double points_read(const Classes *c, const Expr *e) {
+  double most = 0;
+  ExprNodes nodes = expr_nodes(c->scratch, e, HAS_READ);
+  for (const Expr *x; (x = expr_node(&nodes));) {
+    if (x->kind != EX_READ || !(x->labels & red_of(c))) continue;
+    double n = labels_points(c->n, x->labels);
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+/* Whether the new tensor is at most a few times as large as one that there is. */
+static bool is_small(const Classes *c, double made, double all) {
+  double body = points_read(c, c->n->sum->body), part = points_read(c, c->part[c->which]), least = made / (double)ROOM;
+  return least <= all || least <= body || least <= part;
+}
+
 /* Whether the rewrite costs less, and its reads are in range. */
 static bool pays(Classes *c) {
   double classes = extent_guess(c->count), kept = labels_points(c->n, c->kept), all = labels_points(c->n, out_of(c)),
          red = labels_points(c->n, red_of(c));
-  double cost = kept * (red * (double)WALK + classes * (double)(1 + STORE)) + all * (double)STORE;
-  if (cost * 2 > all * red || classes > 4 * all / kept) return false;
+  double made = kept * classes * (c->up_to == OP_EQ ? 1 : 2);
+  double cost = kept * red * (double)WALK + made * (double)(1 + STORE) + all * (double)STORE;
+  if (cost * 2 > all * red || !is_small(c, kept * classes, all)) return false;
   if (c->outer && !expr_is_total(c->scratch, c->b.old->exprs, c->n, c->outer, NULL, &c->proofs)) return false;
   if (c->inner && !expr_is_total(c->scratch, c->b.old->exprs, c->n, c->inner, NULL, &c->proofs)) return false;
   return expr_is_total(c->scratch, c->b.old->exprs, c->n, c->n->sum->body, NULL, &c->proofs) &&
@@ -295,6 +370,26 @@ static const Expr *none_of(const Classes *c) {
   return red_is_arg(c->n->sum) ? integer(c, -1) : reducer_identity(c->b.g->exprs, c->n->sum);
 }
 
+/* From what each number has, what those up to each, or from each on, have together. out: the first is the new label. */
+static EinNode *order_make(Classes *c, EinRegion *r, EinNode *of, uint32_t n_out, const uint32_t *out) {
+  Exprs *p = c->b.g->exprs;
+  const EinSum *own = c->n->sum;
+  const Expr *bound[ORDER_LABELS + 2], *at[ORDER_LABELS + 2];
+  Str label[ORDER_LABELS + 2];
+  EinNode **slot = NEW(c->b.arena, EinNode *);
+  *slot = of;
+  for (uint32_t k = 0; k <= n_out; k++) {
+    bool is_class = k == 0 || k == n_out;
+    bound[k] = is_class ? c->count : c->n->bound[out[k]];
+    label[k] = is_class ? strings_printf(c->b.g->strings, k ? "to" : "class") : c->n->label[out[k]];
+    at[k] = expr_label(p, k ? k : n_out);
+  }
+  EinSum s = {.n_out = n_out, .n_red = 1, .n_slot = 1, .reducer = own->reducer, .dtype = own->acc, .acc = own->acc};
+  s.body = expr_read(p, own->acc, 0, n_out, at);
+  s.where = expr_op2(p, c->up_to, expr_label(p, n_out), expr_label(p, 0));
+  return rebuild_part(&c->b, r, c->n, &s, bound, label, slot);
+}
+
 /* Makes the reduction for each value of the new label, and reads it at the one that the result needs. */
 static const Expr *class_read(Classes *c, EinRegion *r, uint32_t slot, const char *name, EinNode **made) {
   Exprs *p = c->b.g->exprs;
@@ -303,6 +398,7 @@ static const Expr *class_read(Classes *c, EinRegion *r, uint32_t slot, const cha
   for (uint32_t k = 0; k < c->n->sum->n_out; k++)
     if (c->kept >> k & 1) index[n] = expr_label(p, k), out[n++] = k;
   *made = part_make(c, r, expr_and(p, c->is, c->inner), n, out, name);
+  if (c->up_to != OP_EQ) *made = order_make(c, r, *made, n, out);
   return expr_read(p, (*made)->dtype, slot, n, index);
 }
 

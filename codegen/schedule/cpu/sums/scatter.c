@@ -14,7 +14,8 @@ enum {
   LANES = 64,                /* points of a contiguous label to add together, */
   LINE = 64,                 /*   or at least so many bytes: a memory access fetches a whole line */
   SUMS_MOST = 1 << 20,       /* bytes of all sums at once, if they have more than one label, */
-  LINES_MOST = 1 << 23,      /*   and if each output has only a line */
+  LINES_MOST = 1 << 23,      /*   and if each output has only a line; */
+  WALKS = 32,                /*   more replace so many walks over the points, as one for each of a label's */
   PARTS = 8,                 /* rows of results are cut for so many threads, */
   PART_LEAST = 256,          /*   into parts of at least so many bytes */
   FEW = PUT_FEW,             /* outputs for each point, at least, where only those of points are touched */
@@ -29,6 +30,7 @@ typedef struct Scatter {
   uint32_t n;
   uint32_t b[PINS_MOST + 1]; /* the output labels, */
   const Expr *to[PINS_MOST]; /*   the stage's expressions that they equal, */
+  const Expr *ahead;         /*   what is tested before these are computed, */
   const Expr *rest;          /*   and the rest of the predicate (NULL: none) */
   bool lanes;                /* one more label follows, whose points are added together: */
   int64_t width;             /*   so many at a time, */
@@ -199,22 +201,37 @@ static void lanes_find(Scatter *c) {
   }
 }
 
+/* Tests ahead what the predicate tests before all else, if it depends on no label of the result. Before an output is
+ * known, what reads data may come first; behind, an index may be in range only because the output exists. */
+static void ahead_take(Scatter *c) {
+  for (const Expr *all = c->rest, *first; all; all = c->rest) {
+    for (first = all; is_op(first, OP_AND); first = first->arg[0]) continue;
+    for (uint32_t k = 0; k < c->p->n_order; k++)
+      if (ex_has_label(first, c->p->order[k])) return;
+    if (c->n && first->has & HAS_READ) return;
+    c->ahead = expr_and(c->s->x, c->ahead, first);
+    c->rest = where_without(c->s, all, first);
+  }
+}
+
 static bool scatter_find(Scatter *c) {
   const StagePlan *p = c->p;
   const EinSum *sum = p->stage->sum;
   if (!sum->where || !p->n_red || sum->reducer == RED_NONE) return false;
   c->rest = sum->where;
+  ahead_take(c);
   for (uint32_t k = 0; k < p->n_order && c->n < PINS_MOST && c->rest; k++) {
     const Expr *rest;
     uint32_t l = p->order[k];
     bool free = true;
-    if (p->size[l] <= 2 || (c->n && !sums_fit(c, l, p->size[l], SUMS_MOST)) ||
-        !pin_find(c->e, c->rest, l, !c->n && !sum->domain, &c->to[c->n], &rest))
+    if (p->size[l] <= 2 || (c->n && p->size[l] < WALKS && !sums_fit(c, l, p->size[l], SUMS_MOST)) ||
+        !pin_find(c->e, c->rest, l, !sum->domain, &c->to[c->n], &rest))
       continue;
     for (uint32_t i = 0; i < c->n; i++) free &= !ex_has_label(c->to[c->n], c->b[i]) && !ex_has_label(c->to[i], l);
     if (!free) continue;
     c->b[c->n++] = l;
     c->rest = rest;
+    ahead_take(c);
   }
   if (c->n && !red_is_arg(sum)) {
     c->few = is_few(c);
@@ -235,6 +252,7 @@ static void pins_open(Scatter *c, const Expr **at, bool rest) {
   const StagePlan *p = c->p;
   const Expr *inside = NULL;
   for (uint32_t k = 0; k < c->n; k++) c->e->label[c->b[k]] = ex_int(s, 0); /* no `to` depends on them */
+  if (c->ahead) into(s, &if_add(s, ex_shared(s, ex_of(c->e, c->ahead)))->body);
   for (uint32_t k = 0; k < c->n; k++) {
     uint32_t place = place_own(s, p->stage->label[c->b[k]], "at", DT_I64, 0, NULL);
     let_add(s, place, ex_shared(s, ex_of(c->e, c->to[k])));

@@ -48,12 +48,17 @@ static bool index_reach(const TaskStage *st, const Expr *e, uint32_t depth, int6
   return a >= 0 && c >= 0 && mul_ok(a, c, lo) && mul_ok(b, d, hi);
 }
 
-/* Whether that can be proved, for symbolic sizes and for turns. */
-static bool index_is_proved(const Sched *s, const TaskStage *st, const Expr *index, const Expr *size) {
+/* Whether that can be proved, for symbolic sizes and for turns, where `held` holds (NULL: anywhere). */
+static bool index_is_proved(
+    const Sched *s, const TaskStage *st, const Expr *held, const Expr *index, const Expr *size) {
   Exprs *x = s->x;
-  Facts facts = {
-      .label = st->bound, .n_label = st->sum->n_out + st->sum->n_red, .turn = s->turns.at, .n_turn = s->turns.len};
-  if (index->dtype != DT_I64 || (index->has | size->has) & HAS_READ) return false;
+  Facts facts = {.label = st->bound,
+      .n_label = st->sum->n_out + st->sum->n_red,
+      .turn = s->turns.at,
+      .n_turn = s->turns.len,
+      .hold = &held,
+      .n_hold = held != NULL};
+  if (index->dtype != DT_I64 || size->has & HAS_READ || (index->has & HAS_READ && !held)) return false;
   const Expr *low = expr_op2(x, OP_LE, expr_int(x, DT_I64, 0), index), *high = expr_op2(x, OP_LT, index, size);
   const Expr *goal = expr_and(x, low, high); /* NULL: always */
   return !goal || prove(x, &facts, goal).verdict == PROVED;
@@ -62,7 +67,7 @@ static bool index_is_proved(const Sched *s, const TaskStage *st, const Expr *ind
 /* Whether an index stays within the axis whatever its labels are, as a label's parts do. */
 static bool index_is_safe(const Sched *s, const TaskStage *st, const Expr *index, const Expr *size) {
   int64_t lo, hi;
-  if (size->kind != EX_INT || index->has & HAS_TURN) return index_is_proved(s, st, index, size);
+  if (size->kind != EX_INT || index->has & HAS_TURN) return index_is_proved(s, st, NULL, index, size);
   return index_reach(st, index, REACH_DEPTH, &lo, &hi) && lo >= 0 && hi < size->i;
 }
 
@@ -76,9 +81,15 @@ static bool read_is_safe(const Env *e, const Expr *leaf) {
     const Expr *index = leaf->arg[k];
     bool whole = index->kind == EX_LABEL && e->stage->bound[index->i] == dim[k];
     safe &= whole || (!slot.kept && (index_is_safe(e->s, e->stage, index, dim[k]) ||
+                                     (e->held && index_is_proved(e->s, e->stage, e->held, index, dim[k])) ||
                                      (block_is_index(e->s, e->stage, index) && e->s->rows.block_of == dim[k])));
   }
   return safe;
+}
+
+void env_hold(Env *e, const Expr *cond) {
+  e->held = cond;
+  e->safe = NULL;
 }
 
 static bool leaf_is_safe(Env *e, uint32_t slot) {

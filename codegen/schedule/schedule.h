@@ -170,6 +170,7 @@ typedef struct Env {         /* what a stage's labels and reads become */
   const TaskStage *stage;
   const Expr **label;        /* by number: its replacement */
   bool *safe;                /* by slot, if computed: every index stays within its axis, for all values of the labels */
+  const Expr *held;          /*   for which this holds; NULL: all of them */
   const Expr **packed;       /* replacements for reads of slots after the stage's own */
 } Env;
 const Expr *ex_of(Env *e, const Expr *of);
@@ -179,6 +180,8 @@ const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own);
 /* Whether everything that the stage reads exists for all values of its labels, regardless of predicates. */
 bool ex_safe(Env *e);
 bool ex_is_safe(Env *e, const Expr *of); /* the same for the reads in part of its expressions */
+/* From now on, this condition of the stage has been tested; NULL: none. */
+void env_hold(Env *e, const Expr *cond);
 /* The reads in a sum's body, by slot; NULL where there is none. */
 const Expr **body_reads(Sched *s, const EinSum *sum);
 /* The value of e with common subexpressions computed once: appends LETs to the body, and returns a tree of bounded

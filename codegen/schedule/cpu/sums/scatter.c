@@ -15,7 +15,7 @@ enum {
   LINE = 64,                 /*   or at least so many bytes: a memory access fetches a whole line */
   SUMS_MOST = 1 << 20,       /* bytes of all sums at once, if they have more than one label, */
   LINES_MOST = 1 << 23,      /*   and if each output has only a line; */
-  WALKS = 32,                /*   more replace so many walks over the points, as one for each of a label's */
+  WALKS = 8,                 /*   more replace so many walks over the points, as one for each of a label's */
   PARTS = 8,                 /* rows of results are cut for so many threads, */
   PART_LEAST = 256,          /*   into parts of at least so many bytes */
   FEW = PUT_FEW,             /* outputs for each point, at least, where only those of points are touched */
@@ -32,6 +32,9 @@ typedef struct Scatter {
   const Expr *to[PINS_MOST]; /*   the stage's expressions that they equal, */
   const Expr *ahead;         /*   what is tested before these are computed, */
   const Expr *rest;          /*   and the rest of the predicate (NULL: none) */
+  bool gated;                /* the domain is the same for all outputs of a walk */
+  const Expr *asked;         /* of `ahead` and `rest`, what the loops over the points do not bound: by point, */
+  const Expr *last;          /*   before and behind its output */
   bool lanes;                /* one more label follows, whose points are added together: */
   int64_t width;             /*   so many at a time, */
   const Expr *lo, *count;    /*   `count` of them from `lo` on */
@@ -201,14 +204,14 @@ static void lanes_find(Scatter *c) {
   }
 }
 
-/* Tests ahead what the predicate tests before all else, if it depends on no label of the result. Before an output is
- * known, what reads data may come first; behind, an index may be in range only because the output exists. */
+/* Tests ahead what the predicate tests before all else, if it depends on no label of the result. An index may be in
+ * range only because the output exists, or is in the domain. */
 static void ahead_take(Scatter *c) {
   for (const Expr *all = c->rest, *first; all; all = c->rest) {
     for (first = all; is_op(first, OP_AND); first = first->arg[0]) continue;
     for (uint32_t k = 0; k < c->p->n_order; k++)
       if (ex_has_label(first, c->p->order[k])) return;
-    if (c->n && first->has & HAS_READ) return;
+    if ((c->n || c->p->stage->sum->domain) && !ex_is_safe(c->e, first)) return;
     c->ahead = expr_and(c->s->x, c->ahead, first);
     c->rest = where_without(c->s, all, first);
   }
@@ -252,7 +255,7 @@ static void pins_open(Scatter *c, const Expr **at, bool rest) {
   const StagePlan *p = c->p;
   const Expr *inside = NULL;
   for (uint32_t k = 0; k < c->n; k++) c->e->label[c->b[k]] = ex_int(s, 0); /* no `to` depends on them */
-  if (c->ahead) into(s, &if_add(s, ex_shared(s, ex_of(c->e, c->ahead)))->body);
+  if (c->asked) into(s, &if_add(s, ex_shared(s, ex_of(c->e, c->asked)))->body);
   for (uint32_t k = 0; k < c->n; k++) {
     uint32_t place = place_own(s, p->stage->label[c->b[k]], "at", DT_I64, 0, NULL);
     let_add(s, place, ex_shared(s, ex_of(c->e, c->to[k])));
@@ -266,8 +269,9 @@ static void pins_open(Scatter *c, const Expr **at, bool rest) {
   }
   if (inside) into(s, &if_add(s, inside)->body);
   for (uint32_t k = 0; k < c->n; k++) at[k] = c->e->label[c->b[k]] = named(s, p->stage->label[c->b[k]], "b", at[k]);
-  if (p->stage->sum->domain) into(s, &if_add(s, ex_shared(s, ex_of(c->e, p->stage->sum->domain)))->body);
-  if (rest && c->rest) into(s, &if_add(s, ex_shared(s, ex_of(c->e, c->rest)))->body);
+  const Expr *domain = c->gated ? NULL : p->stage->sum->domain;
+  if (domain) into(s, &if_add(s, ex_shared(s, ex_of(c->e, domain)))->body);
+  if (rest && c->last) into(s, &if_add(s, ex_shared(s, ex_of(c->e, c->last)))->body);
 }
 
 /* Opens the lanes over the label that is added together. Returns the enclosing body. */
@@ -303,16 +307,38 @@ static const Expr *const *result_at(const Scatter *c, uint32_t *n) {
   return at;
 }
 
-/* Opens loops over the points. Returns the enclosing body. */
+/* Whether the domain may be tested before the points are walked over. */
+static bool is_gated(const Scatter *c) {
+  const Expr *domain = c->p->stage->sum->domain;
+  for (uint32_t k = 0; domain && k < c->n + c->lanes; k++)
+    if (ex_has_label(domain, c->b[k])) return false;
+  return domain;
+}
+
+/* Opens loops over the points, as far as the predicate bounds them: over a segment, in start[i] <= e and e < start[i+1].
+ * Returns the enclosing body. */
 static LoopBody *points_open(Scatter *c) {
   Sched *s = c->s;
   const StagePlan *p = c->p;
   LoopBody *was = s->body;
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  c->asked = c->ahead, c->last = c->rest;
+  c->gated = is_gated(c);
+  if (c->gated) into(s, &if_add(s, ex_shared(s, ex_of(c->e, p->stage->sum->domain)))->body);
+  if (c->gated) env_hold(c->e, p->stage->sum->domain);
+  for (uint32_t l = 0; l < p->stage->sum->n_out; l++) bound[l] = !is_pinned(c, l) && !(c->lanes && l == c->b[c->n]);
   for (uint32_t k = 0; k < p->n_red; k++) {
-    uint32_t v = var_new(s, p->stage->label[p->red[k]], "r");
-    c->e->label[p->red[k]] = var_read(s, v);
-    into(s, &for_add(s, v, ex_int(s, 0), p->stage->bound[p->red[k]], 1, BIND_SEQ)->body);
+    uint32_t l = p->red[k], v = var_new(s, p->stage->label[l], "r");
+    const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[l], **part[] = {&c->asked, &c->last};
+    for (uint32_t i = 0; i < COUNT(part); i++) {
+      *part[i] = where_narrow(c->e, *part[i], p->n_label, l, bound, &lo, &hi);
+      *part[i] = where_narrow_data(c->e, *part[i], p->n_label, l, bound, &lo, &hi);
+    }
+    c->e->label[l] = var_read(s, v);
+    into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+    bound[l] = true;
   }
+  if (c->gated) env_hold(c->e, NULL);
   return was;
 }
 

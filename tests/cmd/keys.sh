@@ -22,6 +22,8 @@ output upto[b:B] = count[e where key[e] <= b]
 output below[b:B] = sum[e where 2 * b + 3 > key[e] and w[e] > 0] w[e]
 output above[b:B] = max[e where key[e] > b - 5] w[e]
 output least[b:B] = min[e where b - 5 >= key[e]] w[e]
+output corner[a:G,b:M] = count[e where key[e] <= a and item[e] > b and w[e] != 2]
+output share[i,j:B] = sum[k] (A[i,k] and D[j,k])
 output low[c] = count[e where level[e] < at[c]]
 output high[c] = sum[e where level[e] > at[c]] w[e]
 output dense[c:B,m:M] = sum[e where start[c+0] <= e and e < start[c+1] and item[e] == m] w[e]

@@ -74,8 +74,10 @@ static const Expr *count_product(Integers *c, const EinNode *n) {
   const Expr *part[PARTS_MOST], *side[2];
   uint64_t own = labels_below(s->n_out);
   uint32_t n_part;
-  if (!s->where || s->body->kind != EX_INT || !op_parts(c->scratch, s->where, OP_AND, PARTS_MOST, part, &n_part))
-    return NULL;
+  const Expr *where = s->where, *body = s->body;
+  if (is_op(body, OP_CAST) && body->arg[0]->dtype == DT_BOOL)
+    where = expr_and(p, where, body->arg[0]), body = expr_int(p, DT_I64, 1);
+  if (!where || body->kind != EX_INT || !op_parts(c->scratch, where, OP_AND, PARTS_MOST, part, &n_part)) return NULL;
   side[0] = part[0], side[1] = NULL;
   for (uint32_t k = 0; k < n_part; k++) {
     uint64_t a = part[0]->labels, b = part[k]->labels;
@@ -90,7 +92,7 @@ static const Expr *count_product(Integers *c, const EinNode *n) {
     if (part[k] != side[to]) side[to] = expr_and(p, side[to], part[k]);
   }
   const Expr *both = expr_op2(p, OP_MUL, expr_cast(p, DT_I64, side[0]), expr_cast(p, DT_I64, side[1]));
-  return expr_is_int(s->body, 1) ? both : expr_op2(p, OP_MUL, both, s->body);
+  return expr_is_int(body, 1) ? both : expr_op2(p, OP_MUL, both, body);
 }
 
 static EinNode *vertex_map(Integers *c, EinRegion *r, const EinNode *n, EinNode *part) {

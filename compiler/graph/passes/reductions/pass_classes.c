@@ -26,13 +26,15 @@ enum {
                               * vectors */
   LEAST = 64,                /* points of a label that make two running sums worthwhile */
   ROOM = 4,                  /* times as large as a result or a tensor read */
-  CLASSES_MOST = 1 << 20
+  CLASSES_MOST = 1 << 20,
+  PASSES_MOST = 4
 };
 
 typedef struct Classes {
   Rebuild b;
   Arena *scratch;
   int64_t proofs;            /* left for the graph */
+  bool again;                /* what has been made may have such a form, too */
 
   const EinNode *n;          /* the current vertex, */
   uint32_t labels;           /* and the number of labels; the new one is next, until vertices are made */
@@ -313,6 +315,15 @@ static EinNode **slots_of(const Classes *c, EinNode *more, EinNode *and_more) {
   return slot;
 }
 
+/* A name that no label of the vertex has. */
+static Str label_apart(const Classes *c, const char *name) {
+  Strings *t = c->b.g->strings;
+  Str made = strings_printf(t, "%s", name);
+  for (uint32_t k = 0, n = 2; k < c->labels; k++)
+    if (c->n->label[k] == made) made = strings_printf(t, "%s~%u", name, n++), k = UINT32_MAX;
+  return made;
+}
+
 /* Makes a vertex that reduces by s, where `where` holds, over labels out[n_out].. and all reduced ones; there: for
  * which of its labels it has a value; NULL: for all. */
 static EinNode *part_reduce(Classes *c, EinRegion *r, EinSum s, const Expr *where, uint32_t n_out, const uint32_t *out,
@@ -325,7 +336,7 @@ static EinNode *part_reduce(Classes *c, EinRegion *r, EinSum s, const Expr *wher
     uint32_t l = i < n_out ? out[i] : s.n_out + i - n_out;
     to[l] = own[n] = expr_label(g->exprs, n);
     bound[n] = l < c->labels ? c->n->bound[l] : c->count;
-    label[n] = l < c->labels ? c->n->label[l] : strings_printf(g->strings, "%s", "class");
+    label[n] = l < c->labels ? c->n->label[l] : label_apart(c, "class");
   }
   s.body = expr_relabel(g->exprs, s.body, c->labels + 1, to);
   s.where = expr_relabel(g->exprs, where, c->labels + 1, to);
@@ -381,7 +392,7 @@ static EinNode *order_make(Classes *c, EinRegion *r, EinNode *of, uint32_t n_out
   for (uint32_t k = 0; k <= n_out; k++) {
     bool is_class = k == 0 || k == n_out;
     bound[k] = is_class ? c->count : c->n->bound[out[k]];
-    label[k] = is_class ? strings_printf(c->b.g->strings, k ? "to" : "class") : c->n->label[out[k]];
+    label[k] = is_class ? label_apart(c, k ? "to" : "class") : c->n->label[out[k]];
     at[k] = expr_label(p, k ? k : n_out);
   }
   EinSum s = {.n_out = n_out, .n_red = 1, .n_slot = 1, .reducer = own->reducer, .dtype = own->acc, .acc = own->acc};
@@ -486,6 +497,7 @@ static EinNode *classed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
     return rebuild_copy(b, r, n);
   if (classes_find(c)) {
     rebuild_note(b, "points reduced by a number of theirs", n->place);
+    c->again |= c->up_to != OP_EQ && c->inner;
     return classes_make(c, r);
   }
   if (!but_one_find(c)) return rebuild_copy(b, r, n);
@@ -493,11 +505,18 @@ static EinNode *classed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   return but_one_make(c, r);
 }
 
+/* Of conditions on several numbers, `v[t] <= a and w[t] <= b`, each pass takes one. */
 EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = classed};
-  Classes c = {.b = {.arena = a, .old = g, .pass = "classes", .notes = notes}, .scratch = arena_new()};
-  c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
+  EinGraph *made;
+  uint32_t passes = 0;
+  bool again;
+  do {
+    Classes c = {.b = {.arena = a, .old = g, .pass = "classes", .notes = notes}, .scratch = arena_new()};
+    c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
+    g = made = rebuild(&c.b, a, g, &rules, &c);
+    again = c.again && ++passes < PASSES_MOST;
+    arena_free(c.scratch);
+  } while (again);
   return made;
 }

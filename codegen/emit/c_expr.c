@@ -374,6 +374,7 @@ bool c_has_strides(const CPrinter *p, const LoopPlace *x) {
   return loop_is_argument(p->p->tasks, x) || p->functions.any[p->number];
 }
 
+/* As a factor: of a difference that is no size with a name of its own, as 2^H - 1, all must be multiplied. */
 void c_stride(CPrinter *p, uint32_t place, uint32_t axis) {
   const LoopPlace *x = &p->k->places.at[place];
   const Expr *e = expr_int(p->p->tasks->exprs, DT_I64, 1);
@@ -382,7 +383,9 @@ void c_stride(CPrinter *p, uint32_t place, uint32_t axis) {
     return;
   }
   for (uint32_t k = x->rank; k-- > axis + 1;) e = expr_op2(p->p->tasks->exprs, OP_MUL, x->dim[k], e);
-  c_expr(p, e, true);
+  bool product = is_op(e, OP_MUL) && !is_atom(e, true);
+  if (product) c_expr(p, e, true);
+  else argument(p, e, true, false);
 }
 
 static const Expr *index_inside(const Expr *e) { return e->kind == EX_OP && e->op == OP_WITHIN ? e->arg[0] : e; }

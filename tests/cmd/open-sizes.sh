@@ -157,4 +157,25 @@ want 1 ./failing X=iota Z=iota -D N=2049 -D M=3
 says failing.ein:8
 want 1 ./asserted X=iota Z=iota -D N=2049 -D M=4
 says asserted.ein:9
+
+# Rows of a length that has no name of its own, such as the nodes of a tree: all of the length is multiplied.
+cat >trees.ein <<'EIN'
+dim N, H, G
+input x[n:N] : i64
+input leaf[n:N,m:2^H] : i64
+b[n:N,m:2^H-1] = x[n] * m + 1
+d[n:N,g:3^G-2,m:2^H-1] = b[n,m] + 100 * g
+repeat h < H {
+  state at[n:N] = 0
+  next at[n] = 2 * at[n] + 1 + (if b[n,at[n]] > 4 then 1 else 0)
+}
+output y[n] = leaf[n,at[n]-(2^H-1)]
+output z[n] = d[n,x[n] % 3,x[n] % 2] + sum[m] b[n,m] * b[0,m]
+EIN
+want 0 "$EIN" verify trees.ein -D N=5 -D H=3 -D G=2 --flags=-O0
+for t in eval cuda; do
+  want 0 "$EIN" run trees.ein x=iota leaf=iota -D N=5 -D H=3 -D G=2 --target=$t --cc="$here/../cuda/cc" --flags=-O0
+  mv out $t
+done
+want 0 cmp eval cuda
 finish

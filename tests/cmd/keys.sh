@@ -33,8 +33,9 @@ output same[i,j:B] = count[k where A[i,k] and D[j,k]]
 output apart[i,j:B] = 2 * count[k where A[i,k] and not D[j,k] and D[i,k]]
 EIN
 sed 's/?? -1$/) ?? -1/; s/= argmax/= (argmax/' keys.ein >k && mv k keys.ein
-keys='key=randint:lo=-3:hi=40:seed=1 item=randint:lo=-1:hi=70:seed=2 w=randint:lo=-9:hi=9:seed=3 level=randint:lo=0:hi=255:seed=4
-  id=randint:lo=-2:hi=90:seed=5 at=randint:lo=-60:hi=300:seed=6 start=randint:lo=-9:hi=720:seed=9 A=randint:lo=0:hi=1:seed=7 D=randint:lo=0:hi=1:seed=8'
+keys='key=randint:lo=-3:hi=40:seed=1 item=randint:lo=-1:hi=70:seed=2 w=randint:lo=-9:hi=9:seed=3
+  level=randint:lo=0:hi=255:seed=4 id=randint:lo=-2:hi=90:seed=5 at=randint:lo=-60:hi=300:seed=6 start=randint:lo=-9:hi=720:seed=9
+  A=randint:lo=0:hi=1:seed=7 D=randint:lo=0:hi=1:seed=8'
 
 # N B G M
 sizes() {
@@ -51,7 +52,8 @@ sizes 0 70 5 1
 
 # Extremes of i64 are beyond all classes.
 cat >far.ein <<'EIN'
-input v[e:400] : i64 = if e == 3 then 9223372036854775807 else if e == 5 then -9223372036854775807 - 1 else 37 * e % 101 - 9
+input v[e:400] : i64 =
+  if e == 3 then 9223372036854775807 else if e == 5 then -9223372036854775807 - 1 else 37 * e % 101 - 9
 input u[e:400] : i8 = i8(e)
 input k[c:200] : i64 = if c == 7 then 9223372036854775807 else if c == 9 then -9223372036854775807 - 1 else 2 * c - 150
 output a[b:99] = count[e where v[e] <= b - 7]

@@ -315,8 +315,8 @@ static bool is_gated(const Scatter *c) {
   return domain;
 }
 
-/* Opens loops over the points, as far as the predicate bounds them: over a segment, in start[i] <= e and e < start[i+1].
- * Returns the enclosing body. */
+/* Opens loops over the points, as far as the predicate bounds them: over a segment, in start[i] <= e
+ * and e < start[i+1]. Returns the enclosing body. */
 static LoopBody *points_open(Scatter *c) {
   Sched *s = c->s;
   const StagePlan *p = c->p;

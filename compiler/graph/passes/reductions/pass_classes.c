@@ -13,10 +13,10 @@
  *     S[s] = sum[t where t != s] x[t]
  *         sum[t where t < s] x[t] + sum[t where t > s] x[t]
  *
- * Of these, T is a scatter where numbers are compared by ==, and the others are running sums. Where nothing bounds the numbers, M is
- * the number of points plus that of results, which exceeds most indices; for larger numbers, each point is tested as
- * before. No float sum becomes a difference: the same terms are added. Nothing else is computed, except at points
- * that no result asked for: so all reads there must be proved to be in range. */
+ * Of these, T is a scatter where numbers are compared by ==, and the others are running sums. Where nothing bounds
+ * the numbers, M is the number of points plus that of results, which exceeds most indices; for larger numbers, each
+ * point is tested as before. No float sum becomes a difference: the same terms are added. Nothing else is computed,
+ * except at points that no result asked for: so all reads there must be proved to be in range. */
 #include "graph/passes/contract/contract.h"
 
 enum {

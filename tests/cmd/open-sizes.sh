@@ -178,4 +178,12 @@ for t in eval cuda; do
   mv out $t
 done
 want 0 cmp eval cuda
+
+# A loop without turns reads nothing, so nothing is said of its reads: for another size, `??` is needed.
+printf 'dim N = 1\ninput z[t:N] : f64\nrepeat t < N - 1 {\n  state l = 0.0\n  next l = l + (z[t-1] ?? 0)\n}\noutput l\n' >one.ein
+want 0 "$EIN" check one.ein
+silent
+sed -i 's/N - 1 {/N {/; s/t-1/t/' one.ein
+want 0 "$EIN" check one.ein
+says W004
 finish

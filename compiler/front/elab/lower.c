@@ -256,8 +256,10 @@ static Ex lower_select(Elab *x, Core *c, int widen) {
   return r;
 }
 
-/* With an extent of 0 everything is true. */
+/* With an extent of 0, or without turns, everything is true. */
 static bool nothing_here(const Elab *x) {
+  vec_each_of(const Expr, n, x->around.turns)
+    if (n && n->kind == EX_INT && n->i <= 0) return true;
   for (uint32_t i = 0; i < x->vertex.out.n; i++)
     if (expr_is_int(label_root(x->vertex.out.at[i])->extent, 0)) return true;
   for (uint32_t i = 0; i < x->vertex.red.n; i++)

@@ -7,7 +7,6 @@ enum { LOOKED = 65536 };     /* keys of a relation to look at for the largest bl
 typedef struct Keys {
   Arena *arena;
   EinGraph *g;
-  const Algebra *tra;
   EinNode **node;
   VEC(const AlgNode *) of;
 } Keys;
@@ -254,7 +253,6 @@ KeyGraph *keys_graph(Arena *a, const Algebra *tra, Buf *why) {
   if (!has_room(tra, tra->top, why)) return NULL;
   Keys x = {.arena = a,
       .g = graph_new(a, tra->strings, tra->exprs),
-      .tra = tra,
       .node = NEW_ARRAY(a, EinNode *, tra->n_nodes + 1)};
   region_walk(&x, x.g->top, tra->top);
   for (uint32_t i = 0; i < tra->outputs.len; i++)

@@ -118,10 +118,9 @@ typedef struct Kernel {
   Costs *c;
   TaskCost *cost;
   VEC(Touched) touched;
-  const TaskStage *stage;    /* the current one, */
-  uint32_t n_label;
-  int64_t *extent;           /*   and of its labels, */
-  int64_t points;            /* and of those that predicates let through */
+  uint32_t n_label;          /* of the current stage */
+  int64_t *extent;           /* of its labels, */
+  int64_t points;            /*   and of those that predicates let through */
 } Kernel;
 
 static int64_t labels_product(const Kernel *k, const bool *used) {
@@ -200,7 +199,6 @@ static void touch(Kernel *k, uint32_t buffer, uint32_t n, const Expr *const *at,
 
 static void stage_extents(Kernel *k, const TaskStage *s) {
   Costs *c = k->c;
-  k->stage = s;
   k->n_label = s->sum->n_out + s->sum->n_red;
   k->extent = NEW_ARRAY(c->arena, int64_t, k->n_label + 1);
   for (uint32_t l = 0; l < k->n_label; l++) {

@@ -266,7 +266,7 @@ EIN_API void ein_whole_cancel(void *ctx) {
 typedef struct ein_parts {
   const ein_argument *about;
   const int64_t *whole;
-  int output, number, sites;
+  int sites;
   size_t each;                 /* bytes per element */
   int64_t *low, *shape;        /* of all sites, concatenated */
   size_t *bytes;               /* of each site's block */
@@ -294,8 +294,6 @@ static int ein_parts_find(const ein_whole *h, int output, int number, ein_parts 
   memset(x, 0, sizeof *x);
   x->about = &(output ? m->output : m->input)[number];
   x->whole = (output ? m->output_axes : m->input_axes)[number].whole;
-  x->output = output;
-  x->number = number;
   x->sites = h->wire.sites;
   x->each = ein_dtype_size(x->about->dtype);
   size_t n = (size_t)x->about->ndim, sites = (size_t)x->sites;
@@ -625,7 +623,7 @@ static ein_status ein_block_dense(ein_whole *h, int input, ein_tensor *view, voi
   size_t bytes = ein_dtype_size(view->dtype);
   int one = 0;
   for (int d = 0; d < view->ndim; d++) bytes *= (size_t)view->shape[d];
-  ein_parts own = {&h->model->input[input], view->shape, 0, input, 1, ein_dtype_size(view->dtype), (int64_t *)zero,
+  ein_parts own = {&h->model->input[input], view->shape, 1, ein_dtype_size(view->dtype), (int64_t *)zero,
       (int64_t *)view->shape, &bytes, &one, NULL};
   *room = malloc(bytes + 1);
   if (!*room) return ein_whole_memory(h, 0, NULL);

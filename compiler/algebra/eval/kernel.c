@@ -55,7 +55,7 @@ bool fold_beats(const Fold *f, Value x, Value best) {
 
 struct Kernel {
   const EinSum *sum;
-  uint32_t n_label, n_turn;
+  uint32_t n_label;
   Formula *domain, *where, *body; /* NULL: not there */
   Formula *formula[3];       /* those that exist */
   uint32_t n_formula;
@@ -66,7 +66,7 @@ struct Kernel {
 Kernel *kernel_new(Arena *a, const EinSum *s, uint32_t n_turn, const char **why) {
   Kernel *k = NEW(a, Kernel);
   const char *wrong = NULL;
-  *k = (Kernel){.sum = s, .n_label = s->n_out + s->n_red, .n_turn = n_turn};
+  *k = (Kernel){.sum = s, .n_label = s->n_out + s->n_red};
   k->at = NEW_ARRAY(a, int64_t, k->n_label + 1);
   if (s->domain) k->domain = formula_new(a, s->domain, DT_BOOL, k->n_label, n_turn, &wrong);
   if (s->where) k->where = formula_new(a, s->where, DT_BOOL, k->n_label, n_turn, &wrong);

@@ -1,7 +1,6 @@
 /* algebra/rules/filter.c - turns a filter of a join into filters of its operands, and back (R1-6). */
 #include "fns.h"
 
-#include "expr/prove/prove.h"
 #include "algebra/keys.h"
 
 static const Expr *label(RuleMatch *m, int64_t k) {

@@ -2,7 +2,6 @@
  * is missing. */
 #include <glob.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "driver/ranks/ranks.h"

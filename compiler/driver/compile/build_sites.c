@@ -6,7 +6,6 @@
 
 #include "build.h"
 #include "driver/compile/nvrtc.h"
-#include "driver/plan/sites.h"
 #include "driver/table.h"
 #include "task/sites/site.h"
 #include "texts.h"

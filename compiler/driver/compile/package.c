@@ -1,6 +1,5 @@
 /* driver/compile/package.c - writes a library as a folder: the C, its header and the runtime, the archive or shared
  * library, the manifest, and files for pkg-config, CMake and Meson. Several libraries may share a folder. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,7 +5,6 @@
 #include "front/limits.h"
 #include "sites.h"
 #include "driver/compile/native.h"
-#include "driver/table.h"
 
 /* ---- the request ------------------------------------------------------------------------------------------ */
 

@@ -10,7 +10,7 @@ typedef struct Fold {
   AstScope *scope;
   Reducer kind;
   const AstGlobal *monoid;
-  DType body_type, acc, dtype;
+  DType acc, dtype;
   int8_t wide;
   AstTuple *tuple; /* of a monoid over tuples; its parts are in sums */
   Value sum, *sums;
@@ -109,7 +109,6 @@ static void tuple_point(AstRun *r, Fold *f, const AstPoint *point) {
 static void fold_types(AstRun *r, Fold *f, DType t, int8_t written) {
   bool real = dtype_is_float(t);
   DType sum = written >= 0 ? (DType)written : dtype_sum(t);
-  f->body_type = t;
   f->wide = -1;
   switch (f->kind) {
   case RED_COUNT: f->acc = f->dtype = DT_I64; return;

@@ -3,7 +3,6 @@
 #include "inside.h"
 
 typedef struct Made {        /* of one loss, as seen from one region */
-  const EinNode *loss;
   EinRegion *region;
   Map adjoint;               /* node -> vertex; complete once it is here: all readers have contributed */
   Map left;                  /* repeat -> Shares, its contributions to all nodes outside */
@@ -35,7 +34,7 @@ static Made *made_of(Gradients *all, EinRegion *r, const EinNode *loss) {
   Made *first = map_find(&all->made, loss), *m = first;
   while (m && m->region != r) m = m->next;
   if (m) return m;
-  m = MAKE(all->arena, Made, loss, r, map_new(all->arena), map_new(all->arena), first);
+  m = MAKE(all->arena, Made, r, map_new(all->arena), map_new(all->arena), first);
   map_put(&all->made, loss, m);
   return m;
 }

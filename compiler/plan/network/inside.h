@@ -60,8 +60,7 @@ const Table *table_of(Network *n, size_t len, double *at, double *low);      /* 
                                                                               * at */
 
 typedef struct Done {        /* a completed elimination */
-  uint32_t n;                /* neighbours, in the order in which its factors have them */
-  const Classes **by;
+  const Classes **by;        /* by neighbour, in the order in which its factors have them */
   const Table *table;
   double low;
 } Done;

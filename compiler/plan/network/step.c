@@ -161,7 +161,6 @@ static void table_make(Step *s, Done *d) {
   level_add(s, 0, s->own);
   choose(s, 0);
   d->table = table_of(s->n, len, out, &d->low);
-  d->n = s->n_near;
   d->by = NEW_ARRAY(s->n->arena, const Classes *, s->n_near + 1);
   for (uint32_t j = 0; j < s->n_near; j++) d->by[j] = s->near[j].by;
 }

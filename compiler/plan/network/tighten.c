@@ -22,7 +22,6 @@ typedef struct Share { double *to[2]; } Share; /* of a factor: by side, by class
 
 struct Tighten {
   Network *n;
-  Arena *arena;
   Share *share;              /* by factor */
   double **own;              /* by variable, by value: its costs less what was taken off; infinite: ruled out */
   double *sum;               /* of the current variable, by value: with what its factors gave */

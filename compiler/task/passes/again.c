@@ -329,7 +329,7 @@ static uint32_t row_store(Again *g, TaskStage *s) {
   return b.id;
 }
 
-typedef struct Copied { const TaskStage *s; const bool *permuted; const uint32_t *order; } Copied;
+typedef struct Copied { const bool *permuted; const uint32_t *order; } Copied;
 
 /* Kept values have their labels in the new order; buffers keep theirs. */
 static const Expr *leaf_copied(void *env, Exprs *x, const Expr *leaf) {
@@ -356,7 +356,7 @@ static TaskStage stage_copy(const AgainValue *v, const AgainReader *r, uint32_t 
     if (v->again[of]) slot[j].index = to[of];
     else slot[j] = (TaskSlot){false, row_store(v->g, &p->stages.at[of])};
   }
-  Copied c = {&s, permuted, r->order};
+  Copied c = {permuted, r->order};
   sum_map(t->exprs, &sum, leaf_copied, &c);
   s.buffer = -1, s.n_at = 0, s.at = NULL;
   stage_canonical(t, &s, &sum, slot, sum.n_slot);

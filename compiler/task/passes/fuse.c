@@ -337,7 +337,7 @@ static bool has_epilogue(const Task *k) {
       k->n_outer == vec_last(k->stages).sum->n_out;
 }
 
-typedef struct Shared { const TaskStage *s; uint32_t n; uint64_t lacks; bool some; } Shared;
+typedef struct Shared { const TaskStage *s; uint32_t n; uint64_t lacks; } Shared;
 
 /* A read that the rows share: it lacks some of the first n labels, and depends on a label of its own and a reduced
  * one. */
@@ -349,13 +349,12 @@ static const Expr *leaf_shared(void *env, Exprs *x, const Expr *leaf) {
   if (leaf->kind != EX_READ || !(leaf->labels & ~out) || !(leaf->labels & out & ~outer) || !(outer & ~leaf->labels))
     return leaf;
   k->lacks &= outer & ~leaf->labels;
-  k->some = true;
   return leaf;
 }
 
 /* Of the first n labels, those that all reads shared by the rows lack; all, if there is no such read. */
 static uint64_t lacking(Fuse *f, const TaskStage *s, uint32_t n) {
-  Shared k = {s, n, ~(uint64_t)0, false};
+  Shared k = {s, n, ~(uint64_t)0};
   if (s->sum->reducer != RED_NONE) expr_map(f->t->exprs, s->sum->body, leaf_shared, &k);
   return k.lacks;
 }

@@ -227,9 +227,9 @@ bool stage_may_fail(TaskGraph *t, const TaskStage *s) {
 /* ---- maps computed where they are read ---------------------------------------------------------------- */
 
 typedef struct Inline {
-  const TaskStage *s, *from;
+  const TaskStage *s;
   uint32_t buffer;
-  const Expr *value;         /* of `from`, in its own dtype */
+  const Expr *value;         /* of the stage that stores it, in its own dtype */
   const Expr *const *index;  /* of the current read */
 } Inline;
 
@@ -250,7 +250,7 @@ static const Expr *leaf_inline(void *env, Exprs *x, const Expr *leaf) {
 void stage_inline(TaskGraph *t, TaskStage *s, uint32_t buffer, const TaskStage *from) {
   Exprs *x = t->exprs;
   EinSum sum = *s->sum;
-  Inline k = {.s = s, .from = from, .buffer = buffer, .value = expr_cast(x, from->sum->dtype, from->sum->body)};
+  Inline k = {.s = s, .buffer = buffer, .value = expr_cast(x, from->sum->dtype, from->sum->body)};
   uint32_t n = sum.n_slot, m = from->sum->n_slot;
   TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, n + m + 1);
   for (uint32_t i = 0; i < n; i++) slot[i] = s->slot[i];

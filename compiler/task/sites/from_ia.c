@@ -9,7 +9,6 @@
 #include "expr/sum/law.h"
 #include "ia_door.h"
 #include "task/inside.h"
-#include "site.h"
 
 bool door_fail(IaDoor *m, const AlgNode *n, const char *why) {
   if (!m->failed) buf_printf(m->why, "%%%u %s: %s", n->id, n->name ? n->name->s : "", why);

@@ -23,8 +23,7 @@ typedef struct Regroup {
   uint32_t n_out;            /* output labels of our stages; */
   const Expr **to;           /*   by label of the kernel's, and then for the key: what it is there, */
   const Expr *at;            /*   a row's place in the list, */
-  uint32_t list;             /*   the list's buffer, */
-  uint32_t slot;             /*   and its slot in the current stage */
+  uint32_t list;             /*   and the list's buffer */
 } Regroup;
 
 static const TaskStage *stage_of(const Regroup *r) { return &r->was->stages.at[0]; }

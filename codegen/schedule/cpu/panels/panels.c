@@ -183,7 +183,6 @@ void pack_side_block(Panel *t, Side *x, const Expr *number) {
   const char *name = x == &t->v ? "lanes_at" : "rows_at";
   const Expr *size = t->p->stage->bound[x->tile], *wide = ex_int(s, x->unit * x->units), *unit = ex_int(s, x->unit);
   bool one = size->kind == EX_INT && size->i <= wide->i;
-  x->number = number;
   x->lo = one ? ex_int(s, 0) : named(s, NULL, name, ex_mul(s, number, wide));
   if (one) x->n = size;
   else if (size->kind == EX_INT && size->i % wide->i == 0) x->n = wide;
@@ -203,7 +202,6 @@ void pack_part_block(Panel *t, Part *x, const Expr *number) {
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[x->label], *slots = ex_int(s, x->slots), *zero = ex_int(s, 0);
   Str name = t->p->stage->label[x->label];
-  x->number = number;
   x->lo = named(s, name, "part", ex_mul(s, number, slots));
   if (size->kind == EX_INT && size->i % x->slots == 0) {
     x->slot_lo = x->lo, x->slot_n = slots;

@@ -25,7 +25,6 @@ typedef struct Part {
   const Expr *slot_lo;       /* the first of them in the current block */
   const Expr *slot_n;        /* how many there are */
   const Expr *lo, *hi;       /* the block's own ones; there are others because squares are whole */
-  const Expr *number;        /* the number of the block */
 } Part;
 
 /* The labels that only one side has: one is in the tile, some are whole in a block, the others are walked over. */
@@ -39,7 +38,6 @@ typedef struct Side {
   const Expr *at;            /* the number of the current tile */
   uint32_t n_part;           /* of `near`, those not whole in a block; the first for its own sake */
   Part part[PARTS_MOST];     /* the others for longer runs of reads and stores */
-  const Expr *number;        /* the number of the block, of the tile's label */
   bool shared;               /* all its panels are filled in advance, for all threads (schedule/cpu/panels/share.c) */
   const Expr *block;         /* the current one */
   uint32_t lot;              /* in lots: of the labels that are cut into blocks (PackCut), those before this one have */

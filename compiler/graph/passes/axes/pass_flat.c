@@ -27,7 +27,7 @@ typedef struct Flat {
   const bool *shown;         /* by old id: something other than a vertex uses it, in its shape; */
   bool *apart;               /*   it has an axis for each label; */
   Group ***group;            /*   and by label: the labels that take its place; NULL: it stays */
-  bool changed, some;
+  bool changed;
 } Flat;
 
 /* ---- which ------------------------------------------------------------------------------------ */
@@ -273,7 +273,6 @@ static bool reads_taken(const Flat *c, const EinNode *n) {
 static EinNode *taken_apart(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Flat *c = env;
   if (c->apart[n->id]) rebuild_note(b, "groups taken apart", n->place);
-  c->some |= c->apart[n->id];
   return c->apart[n->id] || reads_taken(c, n) ? vertex_make(c, r, n) : rebuild_copy(b, r, n);
 }
 

@@ -14,8 +14,7 @@ enum { CONJUNCTS_MOST = 32 };
 
 typedef struct Band {
   const EinNode *n;
-  uint32_t red;              /* the label; */
-  const Expr *low;           /* its first point, over output labels; */
+  const Expr *low;           /* the first point of the label, over output labels; */
   int64_t width;             /*   and how many there are */
   uint32_t upper, lower;     /* the conjuncts that say so */
   uint64_t along;            /* the output label in `low` */
@@ -67,7 +66,7 @@ static bool goes_along(Band *d) {
 static bool band_find(Exprs *p, const EinNode *n, const Expr *const *part, uint32_t parts, uint32_t red, Band *best) {
   const Expr *label = expr_label(p, red), *by[CONJUNCTS_MOST];
   int64_t way[CONJUNCTS_MOST], strict[CONJUNCTS_MOST];
-  *best = (Band){.n = n, .red = red, .width = INT64_MAX};
+  *best = (Band){.n = n, .width = INT64_MAX};
   for (uint32_t i = 0; i < parts; i++) {
     if (part[i]->labels & label->labels && part[i]->has & HAS_READ) return false;
     way[i] = bound_of_label(p, part[i], label, &by[i], &strict[i]);

@@ -7,23 +7,17 @@
 #include "loop.h"
 #include "walk.h"
 
-static bool expr_lists_same(const Expr *const *a, const Expr *const *b, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++)
-    if (a[i] != b[i]) return false;
-  return true;
-}
-
 static bool buffers_same(const TaskGraph *t, uint32_t a, uint32_t b) {
   const TaskBuffer *x = &t->buffers.at[a], *y = &t->buffers.at[b];
   return x->dtype == y->dtype && x->rank == y->rank && (x->space == BUF_WORK) == (y->space == BUF_WORK) &&
-         expr_lists_same(x->dim, y->dim, x->rank);
+         exprs_same(x->rank, x->dim, y->dim);
 }
 
 static bool places_same(const TaskGraph *t, const LoopPlace *a, const LoopPlace *b) {
   if (a->space != b->space || a->dtype != b->dtype || a->rank != b->rank || a->written != b->written ||
       a->small != b->small)
     return false;
-  if (!expr_lists_same(a->dim, b->dim, a->rank) || !a->axes != !b->axes) return false;
+  if (!exprs_same(a->rank, a->dim, b->dim) || !a->axes != !b->axes) return false;
   for (uint32_t k = 0; a->axes && k < a->rank; k++)
     if (a->axes[k] != b->axes[k]) return false;
   return a->space != SPACE_BUFFER || buffers_same(t, a->buffer, b->buffer);
@@ -60,7 +54,7 @@ static bool bodies_same(const LoopBody *a, const LoopBody *b) {
         x->hi != y->hi || x->step != y->step || x->beside != y->beside || x->wide != y->wide ||
         x->polled != y->polled || x->cond != y->cond || x->maybe != y->maybe || x->place != y->place ||
         x->op != y->op || x->n_at != y->n_at || x->value != y->value || x->other_side != y->other_side ||
-        !matrices_same(x->matrix, y->matrix) || !expr_lists_same(x->at, y->at, x->n_at) || !overs_same(x, y) ||
+        !matrices_same(x->matrix, y->matrix) || !exprs_same(x->n_at, x->at, y->at) || !overs_same(x, y) ||
         !bodies_same(&x->body, &y->body) || !bodies_same(&x->other, &y->other))
       return false;
   }
@@ -119,23 +113,14 @@ static uint32_t number_at(const LoopNumbers *s, LoopNumber x) {
   return i;
 }
 
-typedef struct Found { Arena *arena; ExprNodes nodes; LoopNumbers numbers; } Found;
-
 /* By the expression's shape alone. */
-static const Expr *numbers_find(void *env, const Expr *top) {
-  Found *f = env;
-  LoopNumber x;
-  expr_nodes_add(&f->nodes, top);
-  for (const Expr *e; (e = expr_node(&f->nodes));)
-    if (loop_number(e, &x) >= 0 && number_at(&f->numbers, x) == f->numbers.len) vec_push(f->arena, f->numbers, x);
-  return top;
-}
-
 LoopNumbers loop_numbers(Arena *a, const LoopKernel *k) {
-  Found f = {.arena = a, .nodes = expr_nodes(a, NULL, 0)};
-  LoopBody body = k->body;
-  loop_exprs(&body, numbers_find, &f);
-  return f.numbers;
+  LoopNumbers all = {0};
+  LoopNumber x;
+  ExprNodes nodes = loop_nodes(a, &k->body, 0);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    if (loop_number(e, &x) >= 0 && number_at(&all, x) == all.len) vec_push(a, all, x);
+  return all;
 }
 
 typedef struct Numbered { Exprs *x; LoopNumbers numbers; } Numbered;

@@ -17,6 +17,22 @@ void loop_exprs(LoopBody *b, LoopExpr *f, void *env) {
   }
 }
 
+static const Expr *node_add(void *env, const Expr *e) {
+  expr_nodes_add(env, e);
+  return e;
+}
+
+ExprNodes loop_nodes(Arena *a, const LoopBody *b, unsigned has) {
+  ExprNodes nodes = expr_nodes(a, NULL, has);
+  LoopBody body = *b;
+  loop_exprs(&body, node_add, &nodes);
+  for (uint32_t i = 0, k = nodes.todo.len; i + 1 < k--; i++) { /* the last one is visited first */
+    const Expr *last = nodes.todo.at[k];
+    nodes.todo.at[k] = nodes.todo.at[i], nodes.todo.at[i] = last;
+  }
+  return nodes;
+}
+
 LoopUses loop_uses(Arena *a, const LoopKernel *k) {
   return (LoopUses){a, NEW_ARRAY(a, bool, k->places.len + 1), NEW_ARRAY(a, bool, k->var.len + 1),
       expr_nodes(a, NULL, HAS_READ | HAS_LABEL)};

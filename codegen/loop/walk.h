@@ -9,6 +9,7 @@
 typedef const Expr *LoopExpr(void *env, const Expr *e);
 void loop_exprs(LoopBody *b, LoopExpr *f, void *env);
 void loop_stmt_exprs(LoopStmt *s, LoopExpr *f, void *env); /* of the statement itself, not of its blocks */
+ExprNodes loop_nodes(Arena *a, const LoopBody *b, unsigned has); /* their nodes, in the same order (expr_nodes) */
 
 /* Which places and variables occur. */
 typedef struct LoopUses { Arena *arena; bool *place, *var; ExprNodes nodes; } LoopUses;

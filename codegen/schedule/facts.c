@@ -6,14 +6,6 @@
 
 /* ---- accesses -------------------------------------------------------------------------------------- */
 
-typedef struct Leaves { const Expr **read; } Leaves;
-
-static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
-  (void)x;
-  if (leaf->kind == EX_READ) ((Leaves *)env)->read[leaf->i] = leaf;
-  return leaf;
-}
-
 static Move move_along(uint32_t n, const Expr *const *at, uint32_t label) {
   Move m = MOVE_NONE;
   for (uint32_t k = 0; k < n; k++) {
@@ -33,17 +25,16 @@ static bool moves_reduced(const StagePlan *p, uint32_t access) {
 static void moves_find(Sched *s, StagePlan *p) {
   const TaskStage *st = p->stage;
   const EinSum *sum = st->sum;
-  Leaves all = {NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1)};
-  expr_map(s->x, sum->body, leaf_note, &all);
+  const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
+  expr_slot_reads(s->arena, 1, &sum->body, read);
   p->ends = NEW_ARRAY(s->arena, bool, sum->n_slot + 1);
-  for (uint32_t a = 0; a < sum->n_slot; a++) p->ends[a] = !all.read[a] && sum->n_red;
-  if (sum->where) expr_map(s->x, sum->where, leaf_note, &all);
-  if (sum->domain) expr_map(s->x, sum->domain, leaf_note, &all);
+  for (uint32_t a = 0; a < sum->n_slot; a++) p->ends[a] = !read[a] && sum->n_red;
+  expr_slot_reads(s->arena, 2, (const Expr *const[]){sum->where, sum->domain}, read);
   p->n_access = sum->n_slot + 1;
   p->move = NEW_ARRAY(s->arena, Move, p->n_access * p->n_label + 1);
   for (uint32_t l = 0; l < p->n_label; l++) {
     for (uint32_t a = 0; a < sum->n_slot; a++) {
-      const Expr *r = all.read[a];
+      const Expr *r = read[a];
       if (!r) continue;
       uint32_t skip = st->slot[a].kept ? s->outer : 0;
       p->move[a * p->n_label + l] = move_along(r->n - skip, r->arg + skip, l);

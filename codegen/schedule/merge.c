@@ -404,9 +404,9 @@ static bool is_one(const Merge *m, uint32_t stage, uint32_t label) {
 static bool is_tested(const Merge *m, uint32_t stage, uint32_t label) {
   for (uint32_t i = stage + 1; i < m->k->stages.len; i++) {
     const TaskStage *st = stage_at(m, i);
-    ExprNodes nodes = sum_nodes(m->s->arena, st->sum, HAS_READ);
-    for (const Expr *e; (e = expr_node(&nodes));) {
-      bool own = e->kind == EX_READ && st->slot[e->i].kept && st->slot[e->i].index == stage;
+    ExprNodes reads = sum_reads(m->s->arena, st->sum);
+    for (const Expr *e; (e = expr_next_read(&reads));) {
+      bool own = st->slot[e->i].kept && st->slot[e->i].index == stage;
       if (own && label < e->n && index_is_data(e->arg[label])) return true;
     }
   }
@@ -482,25 +482,17 @@ static Merge merge_new(Sched *s, const Task *k) {
   return m;
 }
 
-typedef struct Elsewhere { const TaskStage *st; bool found; } Elsewhere;
-
-static const Expr *leaf_elsewhere(void *env, Exprs *x, const Expr *leaf) {
-  Elsewhere *k = env;
-  const TaskStage *st = k->st;
-  (void)x;
-  if (leaf->kind != EX_READ || st->slot[leaf->i].kept || (int64_t)st->slot[leaf->i].index != st->buffer) return leaf;
-  for (uint32_t d = 0; d < leaf->n; d++) k->found |= leaf->arg[d] != st->at[d];
-  return leaf;
-}
-
 /* Whether a stage reads other elements of what it stores to: the buffer has one view then, its own. */
 static bool reads_elsewhere(const Merge *m) {
-  Elsewhere k = {0};
   for (uint32_t i = 0; i < m->k->stages.len; i++) {
-    k.st = stage_at(m, i);
-    sum_leaves(m->s->x, k.st->sum, leaf_elsewhere, &k);
+    const TaskStage *st = stage_at(m, i);
+    ExprNodes reads = sum_reads(m->s->arena, st->sum);
+    for (const Expr *e; (e = expr_next_read(&reads));) {
+      bool own = !st->slot[e->i].kept && (int64_t)st->slot[e->i].index == st->buffer;
+      if (own && !exprs_same(e->n, e->arg, st->at)) return true;
+    }
   }
-  return k.found;
+  return false;
 }
 
 static const Task *all_join(Merge *m) {

@@ -42,8 +42,8 @@ typedef struct EinSum {
  * are then f's. sum_leaves only calls f. sum_relabel replaces labels. See expr_map and expr_relabel. */
 void sum_map(Exprs *p, EinSum *s, ExprLeaf *f, void *env);
 void sum_leaves(Exprs *p, const EinSum *s, ExprLeaf *f, void *env);
-/* The nodes of body, where and domain (expr_nodes). */
-ExprNodes sum_nodes(Arena *a, const EinSum *s, unsigned has);
+/* The nodes of body, where and domain that have reads (expr_nodes). */
+ExprNodes sum_reads(Arena *a, const EinSum *s);
 void sum_relabel(Exprs *p, EinSum *s, uint32_t n, const Expr *const *to);
 /* What its reducer gives for no points, of the accumulator's dtype; NULL: nothing. */
 const Expr *reducer_identity(Exprs *p, const EinSum *s);

@@ -289,6 +289,12 @@ const Expr *expr_node(ExprNodes *w) {
   return w->at;
 }
 
+const Expr *expr_next_read(ExprNodes *w) {
+  const Expr *e = expr_node(w);
+  while (e && e->kind != EX_READ) e = expr_node(w);
+  return e;
+}
+
 Walk *walk_take(Exprs *p) {
   Walk *w = p->walks;
   if (w)
@@ -425,6 +431,12 @@ bool expr_has_label(const Expr *e, int64_t label) {
   for (uint32_t k = 0; k < e->n; k++)
     if (expr_has_label(e->arg[k], label)) return true;
   return false;
+}
+
+bool exprs_same(uint32_t n, const Expr *const *a, const Expr *const *b) {
+  for (uint32_t k = 0; k < n; k++)
+    if (a[k] != b[k]) return false;
+  return true;
 }
 
 bool exprs_are_labels(uint32_t n, const Expr *const *e) {

@@ -226,6 +226,7 @@ typedef struct ExprNodes { Arena *arena; unsigned has; Map seen; VEC(const Expr 
 ExprNodes expr_nodes(Arena *a, const Expr *top, unsigned has);
 void expr_nodes_add(ExprNodes *w, const Expr *top);
 const Expr *expr_node(ExprNodes *w);                                /* the next one; NULL: there are no more */
+const Expr *expr_next_read(ExprNodes *w);                           /* the next one that is a read */
 static inline void expr_node_skip(ExprNodes *w) { w->at = NULL; }   /* leaves out what is below the last one */
 
 /* Finds the read of each slot: in canonical expressions each slot has one index list. An entry of top may be NULL. */
@@ -235,6 +236,7 @@ const Expr *expr_relabel(Exprs *p, const Expr *e, uint32_t n, const Expr *const 
 /* Sets used[k] for each label k < n that occurs. */
 void expr_labels(const Expr *e, uint32_t n, bool *used);
 bool expr_has_label(const Expr *e, int64_t label);
+bool exprs_same(uint32_t n, const Expr *const *a, const Expr *const *b);
 bool exprs_are_labels(uint32_t n, const Expr *const *e); /* they are label 0, label 1, .. in this order */
 bool expr_is_short(const Expr *e, int32_t *room); /* is written in at most *room symbols, from which it takes its own */
 /* How an i64 depends on the label. Returns true, and the change per step, if that is a constant. */

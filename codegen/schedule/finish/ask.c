@@ -51,17 +51,11 @@ static bool is_asked(const Ask *a, const Expr *e) {
   return false;
 }
 
-typedef struct Finder { Ask *a; ExprNodes nodes; } Finder;
-
-static const Expr *asked_find(void *env, const Expr *top) {
-  Finder *f = env;
-  expr_nodes_add(&f->nodes, top);
-  for (const Expr *e; (e = expr_node(&f->nodes));) {
-    bool within = e->kind == EX_OP && e->op == OP_WITHIN;
-    if (within && !is_asked(f->a, e) && is_fixed(f->a, e->arg[0]) && is_fixed(f->a, e->arg[1]))
-      vec_push(f->a->arena, f->a->asked, ((Asked){e->arg[0], e->arg[1]}));
-  }
-  return top;
+static void asked_find(Ask *a, const LoopBody *b) {
+  ExprNodes nodes = loop_nodes(a->arena, b, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    if (is_op(e, OP_WITHIN) && !is_asked(a, e) && is_fixed(a, e->arg[0]) && is_fixed(a, e->arg[1]))
+      vec_push(a->arena, a->asked, ((Asked){e->arg[0], e->arg[1]}));
 }
 
 /* Whether it, or a loop in it, goes over lanes. */
@@ -76,12 +70,11 @@ static bool has_lanes(const LoopStmt *s) {
 
 static bool loop_look(Ask *a, LoopStmt *s) {
   if (s->kind != LOOP_FOR || s->bind == BIND_THREAD || s->bind == BIND_ROUND || !has_lanes(s)) return false;
-  Finder f = {a, expr_nodes(a->arena, NULL, HAS_READ)};
   a->place = NEW_ARRAY(a->arena, bool, a->k->places.len + 1);
   a->var = NEW_ARRAY(a->arena, bool, a->k->var.len + 1);
   a->n = a->asked.len = 0;
   made_note(a, s);
-  if (a->n <= BODY_MOST) loop_exprs(&s->body, asked_find, &f);
+  if (a->n <= BODY_MOST) asked_find(a, &s->body);
   return a->asked.len > 0;
 }
 

@@ -190,34 +190,9 @@ static void wrap_take(Border *b, const Expr *e) {
   b->any = true;
 }
 
-typedef struct Finder { Border *b; ExprNodes nodes; } Finder;
-
-static const Expr *wraps_find(void *env, const Expr *top) {
-  Finder *f = env;
-  expr_nodes_add(&f->nodes, top);
-  for (const Expr *e; (e = expr_node(&f->nodes));) {
-    if (is_op(e, OP_MOD)) wrap_take(f->b, e);
-  }
-  return top;
-}
-
-static const Expr *reads_find(void *env, const Expr *top) {
-  Finder *f = env;
-  expr_nodes_add(&f->nodes, top);
-  for (const Expr *e; (e = expr_node(&f->nodes));)
-    if (e->kind == EX_READ) f->b->read[e->i] = true;
-  return top;
-}
-
-/* Finds choices between values of which only the chosen one is read. */
-static const Expr *conditions_find(void *env, const Expr *top) {
-  Finder *f = env;
-  expr_nodes_add(&f->nodes, top);
-  for (const Expr *e; (e = expr_node(&f->nodes));) {
-    if (is_op(e, OP_SELECT) && !reads_memory(e->arg[0]) && (reads_memory(e->arg[1]) || reads_memory(e->arg[2])))
-      vec_push(f->b->arena, f->b->asked, e->arg[0]);
-  }
-  return top;
+/* Whether it is a choice between values of which only the chosen one is read. */
+static bool chooses_read(const Expr *e) {
+  return is_op(e, OP_SELECT) && !reads_memory(e->arg[0]) && (reads_memory(e->arg[1]) || reads_memory(e->arg[2]));
 }
 
 /* Whether the loop is short; a remainder of lanes, `n % 16`, is too. */
@@ -275,19 +250,21 @@ static bool loop_look(Border *b, LoopStmt *s) {
   if (s->body.len > BODY_MOST) return false;
   b->stored = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
   for (uint32_t i = 0; i < s->body.len; i++) b->stored[s->body.at[i]->place] |= s->body.at[i]->kind != LOOP_FETCH;
-  Finder f = {b, expr_nodes(b->arena, NULL, HAS_READ)};
   b->loop = s, b->along = (Along){b->x, s->var, s->lo, s->hi, is_fixed, b};
   b->fixed = b->low = b->high = NULL, b->one = true;
   b->asked.len = b->lows = b->highs = 0, b->any = false;
   b->inside = map_new(b->arena), b->below = map_new(b->arena), b->above = map_new(b->arena),
   b->outside = map_new(b->arena);
-  loop_exprs(&s->body, conditions_find, &f);
-  for (uint32_t i = 0; i < b->asked.len; i++) condition_take(b, b->asked.at[i]);
   b->read = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
-  f.nodes = expr_nodes(b->arena, NULL, HAS_READ);
-  loop_exprs(&s->body, reads_find, &f);
-  f.nodes = expr_nodes(b->arena, NULL, HAS_LABEL);
-  loop_exprs(&s->body, wraps_find, &f);
+  ExprNodes nodes = loop_nodes(b->arena, &s->body, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));) {
+    if (e->kind == EX_READ) b->read[e->i] = true;
+    if (chooses_read(e)) vec_push(b->arena, b->asked, e->arg[0]);
+  }
+  for (uint32_t i = 0; i < b->asked.len; i++) condition_take(b, b->asked.at[i]);
+  nodes = loop_nodes(b->arena, &s->body, HAS_LABEL);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    if (is_op(e, OP_MOD)) wrap_take(b, e);
   bool cut = b->low || b->high;
   return b->any && (cut ? !is_short(b, s) : b->fixed != NULL);
 }
@@ -303,30 +280,22 @@ static void range_put(Border *b, LoopBody *to, const Expr *lo, const Expr *hi, c
   vec_push(b->p->arena, *to, s);
 }
 
-typedef struct Again { const Border *b; const bool *stores; bool any; } Again;
-
-static const Expr *reads_again(void *env, const Expr *top) {
-  Again *g = env;
-  const LoopPlace *all = g->b->k->places.at;
-  ExprNodes nodes = expr_nodes(g->b->arena, top, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    for (uint32_t i = 0; e->kind == EX_READ && i < g->b->k->places.len; i++)
-      g->any |= g->stores[i] && (i == e->i || (all[i].space == SPACE_BUFFER && all[e->i].space == SPACE_BUFFER &&
-                                                  all[i].buffer == all[e->i].buffer));
-  return top;
-}
-
 /* Whether elements may be computed twice: the loop only stores, and reads nothing that it stores. */
 static bool may_repeat(Border *b) {
-  LoopStmt *s = b->loop;
+  const LoopPlace *all = b->k->places.at;
+  const LoopBody *body = &b->loop->body;
   bool *stores = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
-  Again g = {b, stores, false};
-  for (uint32_t i = 0; i < s->body.len; i++) {
-    if (s->body.at[i]->kind == LOOP_FETCH) return false;
-    if (s->body.at[i]->kind == LOOP_STORE) stores[s->body.at[i]->place] = true;
+  for (uint32_t i = 0; i < body->len; i++) {
+    if (body->at[i]->kind == LOOP_FETCH) return false;
+    if (body->at[i]->kind == LOOP_STORE) stores[body->at[i]->place] = true;
   }
-  loop_exprs(&s->body, reads_again, &g);
-  return !g.any;
+  ExprNodes reads = loop_nodes(b->arena, body, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    for (uint32_t i = 0; i < b->k->places.len; i++)
+      if (stores[i] && (i == e->i || (all[i].space == SPACE_BUFFER && all[e->i].space == SPACE_BUFFER &&
+                                         all[i].buffer == all[e->i].buffer)))
+        return false;
+  return true;
 }
 
 /* The bytes of the widest element that it stores; 0: it stores nothing. */

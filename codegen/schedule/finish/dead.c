@@ -43,10 +43,7 @@ static bool may_fail(Arena *a, const Expr *top) {
 /* x[i] = x[i], as where a condition leaves nothing to add to a sum. */
 static bool stores_itself(const LoopStmt *s) {
   const Expr *e = s->value;
-  if (e->kind != EX_READ || e->i != s->place || e->n != s->n_at) return false;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (e->arg[k] != s->at[k]) return false;
-  return true;
+  return e->kind == EX_READ && e->i == s->place && e->n == s->n_at && exprs_same(e->n, e->arg, s->at);
 }
 
 static bool is_dead(const LoopUses *u, const LoopStmt *s) {

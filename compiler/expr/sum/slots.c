@@ -36,11 +36,11 @@ void sum_leaves(Exprs *p, const EinSum *s, ExprLeaf *f, void *env) {
   sum_map(p, &made, f, env);
 }
 
-ExprNodes sum_nodes(Arena *a, const EinSum *s, unsigned has) {
-  ExprNodes nodes = expr_nodes(a, s->body, has);
-  expr_nodes_add(&nodes, s->where);
-  expr_nodes_add(&nodes, s->domain);
-  return nodes;
+ExprNodes sum_reads(Arena *a, const EinSum *s) {
+  ExprNodes reads = expr_nodes(a, s->body, HAS_READ);
+  expr_nodes_add(&reads, s->where);
+  expr_nodes_add(&reads, s->domain);
+  return reads;
 }
 
 void sum_relabel(Exprs *p, EinSum *s, uint32_t n, const Expr *const *to) {
@@ -69,10 +69,7 @@ static uint32_t read_hash(uint64_t operand, const Expr *read) {
 }
 
 static bool read_same(const Expr *a, const Expr *b) {
-  if (a->n != b->n || a->dtype != b->dtype) return false;
-  for (uint32_t i = 0; i < a->n; i++)
-    if (a->arg[i] != b->arg[i]) return false;
-  return true;
+  return a->n == b->n && a->dtype == b->dtype && exprs_same(a->n, a->arg, b->arg);
 }
 
 uint32_t read_slot(ReadTable *t, uint64_t operand, const Expr *read) {

@@ -90,9 +90,7 @@ static bool same_assert(const EinNode *a, const EinNode *b) {
   if (a->sum != b->sum) return false;
   for (uint32_t i = 0; i < a->sum->n_slot; i++)
     if (a->input[i] != b->input[i]) return false;
-  for (uint32_t i = 0; i < a->sum->n_red; i++)
-    if (a->bound[i] != b->bound[i]) return false;
-  return true;
+  return exprs_same(a->sum->n_red, a->bound, b->bound);
 }
 
 void monoid_range_check(

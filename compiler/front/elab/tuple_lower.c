@@ -32,20 +32,15 @@ typedef struct Reduced {
 
 /* ---- components ------------------------------------------------------------------------------- */
 
-static const Expr *leaf_wanted(void *env, Exprs *p, const Expr *leaf) {
-  Reduced *r = env;
-  (void)p;
-  if (leaf->kind == EX_PARAM) r->wanted[leaf->i % r->m->n] = true;
-  return leaf;
-}
-
 /* The component itself, and those from which the function makes a wanted one. */
 static void wanted_find(Reduced *r) {
   bool done[TUPLE_PARTS] = {0};
   r->wanted[r->c->i] = true;
   for (uint32_t k = 0; k < r->m->n; k++) {
     if (!r->wanted[k] || done[k]) continue;
-    (void)expr_map(r->x->exprs, r->m->combine[k], leaf_wanted, r);
+    ExprNodes nodes = expr_nodes(exprs_arena(r->x->exprs), r->m->combine[k], HAS_PARAM);
+    for (const Expr *e; (e = expr_node(&nodes));)
+      if (e->kind == EX_PARAM) r->wanted[e->i % r->m->n] = true;
     done[k] = true;
     k = UINT32_MAX; /* an earlier one may be wanted now */
   }

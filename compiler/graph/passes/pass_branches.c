@@ -174,9 +174,9 @@ static void seed_find(Branches *c, const EinNode *n) {
 /* ---- what branches need ------------------------------------------------------------------------------------- */
 
 static bool sum_uses(Branches *c, const EinNode *n, const EinSum *s, const EinNode *of) {
-  ExprNodes nodes = sum_nodes(c->scratch, s, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    if (e->kind == EX_READ && n->input[e->i] == of) return true;
+  ExprNodes reads = sum_reads(c->scratch, s);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (n->input[e->i] == of) return true;
   return false;
 }
 

@@ -30,11 +30,9 @@ static const void *vertex_key(const EinNode *n) {
 
 static bool vertex_same(const EinNode *a, const EinNode *b) {
   if (a->sum != b->sum || a->rank != b->rank || memcmp(a->merge, b->merge, a->rank) != 0) return false;
-  for (uint32_t k = 0; k < a->sum->n_out + a->sum->n_red; k++)
-    if (a->bound[k] != b->bound[k]) return false;
   for (uint32_t k = 0; k < a->sum->n_slot; k++)
     if (a->input[k] != b->input[k]) return false;
-  return true;
+  return exprs_same(a->sum->n_out + a->sum->n_red, a->bound, b->bound);
 }
 
 static const Seen *same_find(const Common *c, const EinNode *n) {

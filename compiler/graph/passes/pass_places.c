@@ -114,8 +114,8 @@ static const Expr *looked_up(void *env, Exprs *p, const Expr *e) {
 }
 
 static bool has_read_of(Arena *a, const EinSum *s, const Expr *at) {
-  ExprNodes nodes = sum_nodes(a, s, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));)
+  ExprNodes reads = sum_reads(a, s);
+  for (const Expr *e; (e = expr_next_read(&reads));)
     if (e == at) return true;
   return false;
 }

@@ -59,21 +59,12 @@ static double size_of(TaskGraph *t, const Expr *e) { return (double)task_size_gu
 
 /* ---- what the value is made of ------------------------------------------------------------------------- */
 
-typedef struct Own { const TaskStage *s; const bool *again; bool ok; } Own;
-
 /* Kept values that are made again must be read at the reader's own labels. */
-static const Expr *leaf_own(void *env, Exprs *x, const Expr *leaf) {
-  Own *o = env;
-  (void)x;
-  if (leaf->kind != EX_READ || !o->s->slot[leaf->i].kept || !o->again[o->s->slot[leaf->i].index]) return leaf;
-  for (uint32_t k = 0; k < leaf->n; k++) o->ok &= leaf->arg[k]->kind == EX_LABEL && leaf->arg[k]->i == k;
-  return leaf;
-}
-
 static bool reads_own(TaskGraph *t, const TaskStage *s, const bool *again) {
-  Own o = {s, again, true};
-  sum_leaves(t->exprs, s->sum, leaf_own, &o);
-  return o.ok;
+  ExprNodes reads = sum_reads(t->arena, s->sum);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (s->slot[e->i].kept && again[s->slot[e->i].index] && !exprs_are_labels(e->n, e->arg)) return false;
+  return true;
 }
 
 static void operand_add(AgainValue *v, uint32_t buffer) {
@@ -368,9 +359,7 @@ static bool stage_same(const TaskStage *a, const TaskStage *b) {
   if (!sum_same(a->sum, b->sum)) return false;
   for (uint32_t j = 0; j < a->sum->n_slot; j++)
     if (a->slot[j].kept != b->slot[j].kept || a->slot[j].index != b->slot[j].index) return false;
-  for (uint32_t l = 0; l < a->sum->n_out + a->sum->n_red; l++)
-    if (a->bound[l] != b->bound[l]) return false;
-  return true;
+  return exprs_same(a->sum->n_out + a->sum->n_red, a->bound, b->bound);
 }
 
 /* The number of the kernel's stage that keeps the same as s; stages.len: it has none. */

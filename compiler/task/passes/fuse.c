@@ -337,36 +337,22 @@ static bool has_epilogue(const Task *k) {
       k->n_outer == vec_last(k->stages).sum->n_out;
 }
 
-typedef struct Shared { const TaskStage *s; uint32_t n; uint64_t lacks; } Shared;
-
-/* A read that the rows share: it lacks some of the first n labels, and depends on a label of its own and a reduced
- * one. */
-static const Expr *leaf_shared(void *env, Exprs *x, const Expr *leaf) {
-  Shared *k = env;
-  const EinSum *sum = k->s->sum;
-  uint64_t outer = ((uint64_t)1 << k->n) - 1, out = ((uint64_t)1 << sum->n_out) - 1;
-  (void)x;
-  if (leaf->kind != EX_READ || !(leaf->labels & ~out) || !(leaf->labels & out & ~outer) || !(outer & ~leaf->labels))
-    return leaf;
-  k->lacks &= outer & ~leaf->labels;
-  return leaf;
-}
-
-/* Of the first n labels, those that all reads shared by the rows lack; all, if there is no such read. */
+/* Of the first n labels, those that all reads shared by the rows lack; all, if there is no such read: it lacks some of
+ * them, and depends on a label of its own and a reduced one. */
 static uint64_t lacking(Fuse *f, const TaskStage *s, uint32_t n) {
-  Shared k = {s, n, ~(uint64_t)0};
-  if (s->sum->reducer != RED_NONE) expr_map(f->t->exprs, s->sum->body, leaf_shared, &k);
-  return k.lacks;
+  uint64_t outer = ((uint64_t)1 << n) - 1, out = ((uint64_t)1 << s->sum->n_out) - 1, lacks = ~(uint64_t)0;
+  ExprNodes reads = expr_nodes(f->t->arena, s->sum->reducer != RED_NONE ? s->sum->body : NULL, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (e->labels & ~out && e->labels & out & ~outer && outer & ~e->labels) lacks &= outer & ~e->labels;
+  return lacks;
 }
 
-typedef struct Copied { uint64_t rows, between; bool again; } Copied;
-
-/* A read that goes with the rows, and not with the labels between them and the last. */
-static const Expr *leaf_copied(void *env, Exprs *x, const Expr *leaf) {
-  Copied *c = env;
-  (void)x;
-  c->again |= leaf->kind == EX_READ && leaf->labels & c->rows && !(leaf->labels & c->between);
-  return leaf;
+/* Whether a read goes with the rows, and not with the labels between them and the last. */
+static bool is_copied(Fuse *f, const EinSum *sum, uint64_t rows, uint64_t between) {
+  ExprNodes reads = expr_nodes(f->t->arena, sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (e->labels & rows && !(e->labels & between)) return true;
+  return false;
 }
 
 /* Whether rows spare more than they cost. A block of them makes the product once for each point of the labels between
@@ -375,13 +361,11 @@ static const Expr *leaf_copied(void *env, Exprs *x, const Expr *leaf) {
 static bool is_spared(Fuse *f, const TaskStage *s, uint32_t n) {
   const EinSum *sum = s->sum;
   uint64_t rows = ((uint64_t)1 << n) - 1, within = ((uint64_t)1 << (sum->n_out - 1)) - 1;
-  Copied c = {.rows = rows, .between = within & ~rows};
   if (n + 1 >= sum->n_out || stage_points(f->t, s, n, sum->n_out - 1) < 2) return true;
-  expr_map(f->t->exprs, sum->body, leaf_copied, &c);
   double bytes = stage_points(f->t, s, 0, sum->n_out) * (double)dtype_size(sum->dtype);
   double less = bytes > (double)LARGE_BYTES ? 1 : (double)COPIED_LESS;
   double points = stage_points(f->t, s, sum->n_out, sum->n_out + sum->n_red);
-  return !c.again || points * less <= stage_points(f->t, s, sum->n_out - 1, sum->n_out);
+  return !is_copied(f, sum, rows, within & ~rows) || points * less <= stage_points(f->t, s, sum->n_out - 1, sum->n_out);
 }
 
 /* A matrix product may join its rows, a block of them at a time, if little work is done for each element that then
@@ -444,21 +428,21 @@ typedef struct Columns {
   bool any, other;
 } Columns;
 
-/* A read along a row that is contiguous along the rows' labels instead; or another one. */
-static const Expr *leaf_column(void *env, Exprs *x, const Expr *leaf) {
-  Columns *c = env;
-  (void)x;
-  if (leaf->kind != EX_READ || !leaf->n || c->n > 62 || !(leaf->labels >> c->n)) return leaf;
-  const Expr *last = leaf->arg[leaf->n - 1];
-  bool column = last->kind == EX_LABEL && last->i < (int64_t)c->n;
-  c->any |= column;
-  c->other |= !column && !c->of->slot[leaf->i].kept;
-  return leaf;
+/* Notes reads along a row that are contiguous along the rows' labels instead; and others. */
+static void columns_note(TaskGraph *t, const Expr *of, Columns *c) {
+  ExprNodes reads = expr_nodes(t->arena, of, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));) {
+    if (!e->n || c->n > 62 || !(e->labels >> c->n)) continue;
+    const Expr *last = e->arg[e->n - 1];
+    bool column = last->kind == EX_LABEL && last->i < (int64_t)c->n;
+    c->any |= column;
+    c->other |= !column && !c->of->slot[e->i].kept;
+  }
 }
 
 bool stage_is_long_column(TaskGraph *t, const TaskStage *s, uint32_t n) {
   Columns c = {.n = n, .of = s};
-  expr_map(t->exprs, s->sum->body, leaf_column, &c);
+  columns_note(t, s->sum->body, &c);
   return c.any && stage_points(t, s, n, s->sum->n_out + s->sum->n_red) > (double)COLUMN_MOST;
 }
 
@@ -466,9 +450,9 @@ bool stage_is_long_column(TaskGraph *t, const TaskStage *s, uint32_t n) {
 static void columns_look(TaskGraph *t, const TaskStage *s, Columns *c, bool *chosen) {
   c->of = s;
   c->any = false;
-  if (s->sum->where) expr_map(t->exprs, s->sum->where, leaf_column, c);
+  columns_note(t, s->sum->where, c);
   *chosen |= c->any;
-  expr_map(t->exprs, s->sum->body, leaf_column, c);
+  columns_note(t, s->sum->body, c);
 }
 
 /* Whether rows are columns of data that choose their points, beside data along the rows: these cannot be taken with
@@ -560,15 +544,17 @@ static void join_into(Fuse *f, Task *q) {
   if (latest) try_join(f, latest, q);
 }
 
-typedef struct Asked { const TaskStage *st; uint32_t stage; bool some, others; } Asked;
-
-static const Expr *leaf_asked(void *env, Exprs *x, const Expr *leaf) {
-  Asked *a = env;
-  (void)x;
-  if (leaf->kind != EX_READ || !a->st->slot[leaf->i].kept || a->st->slot[leaf->i].index != a->stage) return leaf;
-  a->some = true;
-  for (uint32_t k = 0; k < leaf->n; k++) a->others |= leaf->arg[k]->kind != EX_LABEL || leaf->arg[k]->i != k;
-  return leaf;
+/* Whether j reads what the stage keeps; *others: not only at its first labels. */
+static bool keeps_for(Fuse *f, const TaskStage *j, uint32_t stage, bool *others) {
+  ExprNodes reads = expr_nodes(f->t->arena, j->sum->body, HAS_READ);
+  bool some = false;
+  expr_nodes_add(&reads, j->sum->where);
+  for (const Expr *e; (e = expr_next_read(&reads));) {
+    if (!j->slot[e->i].kept || j->slot[e->i].index != stage) continue;
+    some = true;
+    *others |= !exprs_are_labels(e->n, e->arg);
+  }
+  return some;
 }
 
 /* A kept stage is computed only where it is read, if that is a single domain: the scores that a mask lets through. */
@@ -577,14 +563,12 @@ static void keep_domain(Fuse *f, Task *k, uint32_t number) {
   const Expr *domain = NULL;
   if (s->buffer >= 0 || s->sum->domain) return;
   for (uint32_t j = number + 1; j < k->stages.len; j++) {
-    Asked a = {&k->stages.at[j], number, false, false};
-    expr_map(f->t->exprs, a.st->sum->body, leaf_asked, &a);
-    if (a.st->sum->where) expr_map(f->t->exprs, a.st->sum->where, leaf_asked, &a);
-    if (!a.some) continue;
-    bool like =
-        !a.others && a.st->sum->domain && !(a.st->sum->domain->has & HAS_READ) && a.st->sum->n_out == s->sum->n_out;
-    if (!like || (domain && a.st->sum->domain != domain)) return;
-    domain = a.st->sum->domain;
+    const EinSum *by = k->stages.at[j].sum;
+    bool others = false;
+    if (!keeps_for(f, &k->stages.at[j], number, &others)) continue;
+    if (others || !by->domain || by->domain->has & HAS_READ || by->n_out != s->sum->n_out) return;
+    if (domain && by->domain != domain) return;
+    domain = by->domain;
   }
   if (!domain) return;
   EinSum sum = *s->sum;

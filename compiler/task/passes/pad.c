@@ -44,22 +44,18 @@ static const TaskBuffer *buffer_of(const Pad *p) { return &p->t->buffers.at[p->b
 
 /* ---- what is read ------------------------------------------------------------------------------------------ */
 
-static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
-  Pad *p = env;
+static void read_look(Pad *p, const Expr *read) {
   StageReach r;
   bool beyond = false;
-  (void)x;
-  if (!stage_read_is(p->stage, leaf, p->buffer)) return leaf;
-  for (uint32_t k = 0; k < leaf->n && p->ok; k++) {
-    p->ok = stage_reach(p->stage, leaf->arg[k], &r);
+  for (uint32_t k = 0; k < read->n && p->ok; k++) {
+    p->ok = stage_reach(p->stage, read->arg[k], &r);
     bool out = p->ok && (r.low < 0 || r.high >= buffer_of(p)->dim[k]->i);
     beyond |= out;
-    p->row |= out && leaf->arg[k]->labels >> (p->stage->sum->n_out - 1) & 1;
+    p->row |= out && read->arg[k]->labels >> (p->stage->sum->n_out - 1) & 1;
     if (r.low < p->reach[k].low) p->reach[k].low = r.low;
     if (r.high > p->reach[k].high) p->reach[k].high = r.high;
   }
   p->beyond += beyond;
-  return leaf;
 }
 
 static bool is_literal(const Expr *e) { return e->kind == EX_INT || e->kind == EX_REAL; }
@@ -139,7 +135,9 @@ static bool pad_find(Pad *p) {
   if (!may_pad(p)) return false;
   for (uint32_t k = 0; k < buffer_of(p)->rank; k++) p->reach[k] = (StageReach){0, buffer_of(p)->dim[k]->i - 1};
   p->ok = true;
-  expr_map(p->t->exprs, sum->body, leaf_look, p);
+  ExprNodes reads = expr_nodes(p->t->arena, sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (stage_read_is(p->stage, e, p->buffer)) read_look(p, e);
   if (!p->ok || !p->row || !pays(p)) return false;
   expr_map_ops(p->t->exprs, sum->body, op_fill, p);
   if (!p->fill) p->fill = expr_cast(p->t->exprs, buffer_of(p)->dtype, expr_int(p->t->exprs, DT_I64, 0));
@@ -280,10 +278,9 @@ static void read_copies(Pad *p, uint32_t to) {
 
 /* Whether all that it reads is there, whatever a choice around it says. */
 static bool is_there(const Pad *p, const Expr *of) {
-  ExprNodes nodes = expr_nodes(p->t->arena, of, HAS_READ);
+  ExprNodes reads = expr_nodes(p->t->arena, of, HAS_READ);
   StageReach r;
-  for (const Expr *e; (e = expr_node(&nodes));) {
-    if (e->kind != EX_READ) continue;
+  for (const Expr *e; (e = expr_next_read(&reads));) {
     const TaskBuffer *b = &p->t->buffers.at[p->stage->slot[e->i].index];
     for (uint32_t k = 0; k < e->n; k++)
       if (b->dim[k]->kind != EX_INT || !stage_reach(p->stage, e->arg[k], &r) || r.low < 0 || r.high >= b->dim[k]->i)

@@ -48,29 +48,25 @@ static bool may_have_long_rows(TaskGraph *t, const Task *k, uint32_t n) {
   return true;
 }
 
-typedef struct Windows { const TaskStage *s; uint32_t n; bool any; } Windows;
-
-/* A read by a reduction that other rows share lines with: at an index of a row's label and others, x[i + j]; or along
- * a column, X[j, i]. */
-static const Expr *leaf_window(void *env, Exprs *x, const Expr *leaf) {
-  Windows *w = env;
-  (void)x;
-  if (leaf->kind != EX_READ || !leaf->n || w->s->slot[leaf->i].kept) return leaf;
-  const Expr *last = leaf->arg[leaf->n - 1];
-  w->any |= last->kind == EX_LABEL && last->i < (int64_t)w->n && leaf->labels >> w->s->sum->n_out;
-  for (uint32_t k = 0; k < leaf->n; k++)
-    for (uint32_t l = 0; l < w->n; l++) w->any |= leaf->arg[k]->kind != EX_LABEL && (leaf->arg[k]->labels >> l & 1);
-  return leaf;
+/* Whether a reduction reads what other rows share lines with: at an index of a row's label and others, x[i + j]; or
+ * along a column, X[j, i]. */
+static bool reads_windows(TaskGraph *t, const TaskStage *s, uint32_t n) {
+  ExprNodes reads = expr_nodes(t->arena, s->sum->reducer != RED_NONE ? s->sum->body : NULL, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));) {
+    if (!e->n || s->slot[e->i].kept) continue;
+    const Expr *last = e->arg[e->n - 1];
+    if (last->kind == EX_LABEL && last->i < (int64_t)n && e->labels >> s->sum->n_out) return true;
+    for (uint32_t k = 0; k < e->n; k++)
+      for (uint32_t l = 0; l < n; l++)
+        if (e->arg[k]->kind != EX_LABEL && (e->arg[k]->labels >> l & 1)) return true;
+  }
+  return false;
 }
 
 /* Whether a stage has loops of its own, in which many rows are made at once, or one from another. */
 static bool has_own_loops(TaskGraph *t, const Task *k, uint32_t n) {
-  vec_each(const TaskStage, s, k->stages) {
-    Windows w = {s, n, false};
-    if (stage_is_one_walk(s, n) || stage_is_long_column(t, s, n)) return true;
-    if (s->sum->reducer != RED_NONE) expr_map(t->exprs, s->sum->body, leaf_window, &w);
-    if (w.any) return true;
-  }
+  vec_each(const TaskStage, s, k->stages)
+    if (stage_is_one_walk(s, n) || stage_is_long_column(t, s, n) || reads_windows(t, s, n)) return true;
   return false;
 }
 
@@ -126,24 +122,14 @@ static bool reads_rows_of(TaskGraph *t, const Task *k, uint32_t buffer, uint32_t
 }
 
 /* Whether two stages over the same points read the buffer in the same place. */
-typedef struct Same { TaskGraph *t; const TaskStage *s, *other; uint32_t buffer; const Expr *read; bool met; } Same;
-
-static const Expr *leaf_equal(void *env, Exprs *x, const Expr *leaf) {
-  Same *k = env;
-  (void)x;
-  if (!stage_read_is(k->other, leaf, k->buffer) || leaf->n != k->read->n) return leaf;
-  bool same = true;
-  for (uint32_t i = 0; i < leaf->n; i++) same &= leaf->arg[i] == k->read->arg[i];
-  k->met |= same;
-  return leaf;
-}
-
-static const Expr *leaf_same(void *env, Exprs *x, const Expr *leaf) {
-  Same *k = env;
-  (void)x;
-  k->read = leaf;
-  if (!k->met && stage_read_is(k->s, leaf, k->buffer)) expr_map(k->t->exprs, k->other->sum->body, leaf_equal, k);
-  return leaf;
+static bool share_reads(TaskGraph *t, const TaskStage *s, const TaskStage *other, uint32_t buffer) {
+  ExprNodes reads = expr_nodes(t->arena, s->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));) {
+    ExprNodes theirs = expr_nodes(t->arena, stage_read_is(s, e, buffer) ? other->sum->body : NULL, HAS_READ);
+    for (const Expr *o; (o = expr_next_read(&theirs));)
+      if (stage_read_is(other, o, buffer) && o->n == e->n && exprs_same(e->n, e->arg, o->arg)) return true;
+  }
+  return false;
 }
 
 static bool share_points(TaskGraph *t, const Task *p, const TaskStage *s, uint32_t buffer) {
@@ -151,9 +137,7 @@ static bool share_points(TaskGraph *t, const Task *p, const TaskStage *s, uint32
   vec_each(const TaskStage, other, p->stages) {
     bool same = other->sum->n_out + other->sum->n_red == n && !stage_gathers(t, s, buffer);
     for (uint32_t l = 0; same && l < n; l++) same = s->bound[l] == other->bound[l];
-    Same k = {.t = t, .s = s, .other = other, .buffer = buffer};
-    if (same) expr_map(t->exprs, s->sum->body, leaf_same, &k);
-    if (k.met) return true;
+    if (same && share_reads(t, s, other, buffer)) return true;
   }
   return false;
 }

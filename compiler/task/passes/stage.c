@@ -100,34 +100,21 @@ bool task_reads_stage(const Task *k, uint32_t stage, uint32_t from, uint32_t to)
 
 /* ---- reads ----------------------------------------------------------------------------------------- */
 
-typedef struct Seek {
-  const TaskStage *s;
-  uint32_t buffer, rank;
-  const uint32_t *axis;
-  uint32_t *label;
-  bool any, ok;
-} Seek;
-
-static const Expr *leaf_seek(void *env, Exprs *x, const Expr *leaf) {
-  Seek *k = env;
-  (void)x;
-  if (leaf->kind != EX_READ || k->s->slot[leaf->i].kept || k->s->slot[leaf->i].index != k->buffer) return leaf;
-  for (uint32_t d = 0; d < k->rank && k->ok; d++) {
-    const Expr *e = leaf->arg[k->axis ? k->axis[d] : d];
-    bool good = e->kind == EX_LABEL && e->i < k->s->sum->n_out && (!k->any || k->label[d] == (uint32_t)e->i);
-    for (uint32_t j = 0; good && j < d; j++) good = k->label[j] != (uint32_t)e->i;
-    k->ok &= good;
-    if (good) k->label[d] = (uint32_t)e->i;
-  }
-  k->any = true;
-  return leaf;
-}
-
 bool stage_reads_at_labels(
     TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, const uint32_t *axis, uint32_t *label) {
-  Seek k = {.s = s, .buffer = buffer, .rank = rank, .axis = axis, .label = label, .ok = true};
-  sum_leaves(t->exprs, s->sum, leaf_seek, &k);
-  return k.any && k.ok;
+  ExprNodes reads = sum_reads(t->arena, s->sum);
+  bool any = false;
+  for (const Expr *e; (e = expr_next_read(&reads));) {
+    if (!stage_read_is(s, e, buffer)) continue;
+    for (uint32_t d = 0; d < rank; d++) {
+      const Expr *at = e->arg[axis ? axis[d] : d];
+      if (at->kind != EX_LABEL || at->i >= s->sum->n_out || (any && label[d] != (uint32_t)at->i)) return false;
+      if (number_among(d, label, at->i)) return false;
+      label[d] = (uint32_t)at->i;
+    }
+    any = true;
+  }
+  return any;
 }
 
 bool stage_reach(const TaskStage *s, const Expr *e, StageReach *out) {
@@ -170,8 +157,6 @@ bool stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t buffer, uint32_t stage
   return any;
 }
 
-typedef struct Gather { const TaskStage *s; uint32_t buffer; bool found; } Gather;
-
 static bool has_read_of(const TaskStage *s, const Expr *e, uint32_t buffer) {
   if (!(e->has & HAS_READ)) return false;
   if (stage_read_is(s, e, buffer)) return true;
@@ -189,39 +174,24 @@ bool expr_by_chance(const Expr *e) {
   return false;
 }
 
-static const Expr *leaf_gather(void *env, Exprs *x, const Expr *leaf) {
-  Gather *g = env;
-  (void)x;
-  for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++) {
-    if (stage_read_is(g->s, leaf, g->buffer)) g->found |= leaf->arg[k]->has & HAS_READ || expr_by_chance(leaf->arg[k]);
-    else g->found |= has_read_of(g->s, leaf->arg[k], g->buffer);
-  }
-  return leaf;
-}
-
 bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer) {
-  Gather g = {.s = s, .buffer = buffer};
-  sum_leaves(t->exprs, s->sum, leaf_gather, &g);
-  return g.found;
-}
-
-static const Expr *leaf_may_fail(void *env, Exprs *x, const Expr *leaf) {
-  bool *met = env;
-  (void)x;
-  for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++)
-    *met |= leaf->arg[k]->has & (HAS_READ | HAS_CALL) || expr_by_chance(leaf->arg[k]);
-  return leaf;
+  ExprNodes reads = sum_reads(t->arena, s->sum);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    for (uint32_t k = 0; k < e->n; k++)
+      if (stage_read_is(s, e, buffer) ? e->arg[k]->has & HAS_READ || expr_by_chance(e->arg[k])
+                                      : has_read_of(s, e->arg[k], buffer))
+        return true;
+  return false;
 }
 
 bool stage_may_fail(TaskGraph *t, const TaskStage *s) {
-  const Expr *all[] = {s->sum->body, s->sum->where, s->sum->domain};
-  bool met = s->sum->by != NULL;
-  for (uint32_t i = 0; i < 3 && !met; i++) {
-    if (!all[i]) continue;
-    met |= (all[i]->has & HAS_CALL) != 0;
-    expr_map(t->exprs, all[i], leaf_may_fail, &met);
-  }
-  return met;
+  ExprNodes reads = sum_reads(t->arena, s->sum);
+  const Expr *where = s->sum->where, *domain = s->sum->domain;
+  if (s->sum->by || (s->sum->body->has | (where ? where->has : 0) | (domain ? domain->has : 0)) & HAS_CALL) return true;
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    for (uint32_t k = 0; k < e->n; k++)
+      if (e->arg[k]->has & (HAS_READ | HAS_CALL) || expr_by_chance(e->arg[k])) return true;
+  return false;
 }
 
 /* ---- maps computed where they are read ---------------------------------------------------------------- */

@@ -131,20 +131,15 @@ static void pieces(Sched *s, const StreamRow *r, const Expr *lo, const Expr *cou
   r->make(r->env, var_read(s, v), named(s, NULL, "n", ex_min(s, most, ex_sub(s, end, var_read(s, v)))), most);
 }
 
-/* Notes an operation that selects between reads by position: a loop over a piece is split at borders
+/* Whether an operation selects between reads by position: a loop over a piece is split at borders
  * (finish/border.c), one over a line would test at each element. */
-static const Expr *op_asks(void *env, Exprs *x, const Expr *e) {
-  (void)x;
-  *(bool *)env |= e->kind == EX_OP &&
-      ((e->op == OP_SELECT && e->has & HAS_READ && !(e->arg[0]->has & HAS_READ)) ||
-          (e->op == OP_MOD && e->has & HAS_LABEL));
-  return e;
-}
-
-static bool asks_where(Sched *s, const Expr *e) {
-  bool asks = false;
-  expr_map_ops(s->x, e, op_asks, &asks);
-  return asks;
+static bool asks_where(Sched *s, const Expr *of) {
+  ExprNodes nodes = expr_nodes(s->arena, of, HAS_READ | HAS_LABEL);
+  for (const Expr *e; (e = expr_node(&nodes));)
+    if ((is_op(e, OP_SELECT) && e->has & HAS_READ && !(e->arg[0]->has & HAS_READ)) ||
+        (is_op(e, OP_MOD) && e->has & HAS_LABEL))
+      return true;
+  return false;
 }
 
 /* A row that begins within a line: what lies before the next one is computed alone, or the row in pieces if it is
@@ -217,18 +212,22 @@ static void piece(
   into(s, was);
 }
 
-typedef struct Whole { const Expr *read; const StagePlan *p; bool many; } Whole;
+static bool has_all_labels(const StagePlan *p, const Expr *read) {
+  for (uint32_t k = 0; k < p->n_order; k++)
+    if (plan_move(p, (uint32_t)read->i, p->order[k]) == MOVE_NONE) return false;
+  return true;
+}
 
-/* The one read that has all labels of the result, each alone in an axis. */
-static const Expr *leaf_whole(void *env, Exprs *x, const Expr *leaf) {
-  Whole *w = env;
-  (void)x;
-  if (leaf->kind != EX_READ) return leaf;
-  for (uint32_t k = 0; k < w->p->n_order; k++)
-    if (plan_move(w->p, (uint32_t)leaf->i, w->p->order[k]) == MOVE_NONE) return leaf;
-  w->many |= w->read && w->read != leaf;
-  w->read = leaf;
-  return leaf;
+/* The one read that has all labels of the result, each alone in an axis; NULL: there is none, or several. */
+static const Expr *read_whole(Sched *s, const StagePlan *p) {
+  ExprNodes reads = expr_nodes(s->arena, p->stage->sum->body, HAS_READ);
+  const Expr *whole = NULL;
+  for (const Expr *e; (e = expr_next_read(&reads));) {
+    if (!has_all_labels(p, e)) continue;
+    if (whole) return NULL;
+    whole = e;
+  }
+  return whole;
 }
 
 static uint32_t axis_of(const Expr *read, uint32_t label) {
@@ -239,11 +238,10 @@ static uint32_t axis_of(const Expr *read, uint32_t label) {
 }
 
 void stream_order(Sched *s, const StagePlan *p, uint32_t n, uint32_t *label) {
-  Whole w = {.p = p};
-  expr_map(s->x, p->stage->sum->body, leaf_whole, &w);
-  if (!w.read || w.many) return;
+  const Expr *read = read_whole(s, p);
+  if (!read) return;
   for (uint32_t k = 1; k < n; k++)
-    for (uint32_t i = k; i > 0 && axis_of(w.read, label[i - 1]) > axis_of(w.read, label[i]); i--) {
+    for (uint32_t i = k; i > 0 && axis_of(read, label[i - 1]) > axis_of(read, label[i]); i--) {
       uint32_t t = label[i];
       label[i] = label[i - 1], label[i - 1] = t;
     }

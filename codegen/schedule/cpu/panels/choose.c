@@ -205,12 +205,6 @@ static const Expr *leaf_in_place(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
-  (void)x;
-  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
-  return leaf;
-}
-
 /* The label along which loops without panels have their lanes; NOWHERE: there is none. */
 static uint32_t lanes_in_place(const StagePlan *p) {
   uint32_t v = p->order[p->n_order - 1], r = p->red[p->n_red - 1];
@@ -394,7 +388,7 @@ static double lines_cost(const Sched *s, const StagePlan *p, uint32_t v) {
   double points = pack_product(p, p->n_order, p->order) * pack_product(p, p->n_red, p->red);
   double cost = 0, vectors = points / (double)p->size[v];
   if (p->size[v] >= 2 * VECTORS * vector_lanes(s, p->stage->sum->acc)) return 0; /* counted as operands in place */
-  expr_map(s->x, p->stage->sum->body, leaf_note, (void *)read);
+  expr_slot_reads(s->arena, 1, &p->stage->sum->body, read);
   for (uint32_t a = 0; a + 1 < p->n_access; a++) {
     if (!read[a] || plan_move(p, a, v) != MOVE_NONE || !pack_is_far(s, p, read[a], u)) continue;
     cost += vectors * (plan_bytes(s, p, a) > (double)SECOND_CACHE ? LINE_FAR : LINE_SECOND);

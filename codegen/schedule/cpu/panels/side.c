@@ -43,31 +43,22 @@ int64_t pack_lanes_label(const StagePlan *p) {
   return p->n_order ? (int64_t)p->order[p->n_order - 1] : NO_LABEL;
 }
 
-typedef struct Strides {
-  const Panel *t;
-  double *of;                /* by label: the least of any large read, in elements; infinite: none has it */
-} Strides;
-
-static const Expr *leaf_strides(void *env, Exprs *x, const Expr *leaf) {
-  Strides *s = env;
-  const Sched *c = s->t->s;
-  const StagePlan *p = s->t->p;
-  (void)x;
-  if (leaf->kind != EX_READ || p->stage->slot[leaf->i].kept) return leaf;
-  if (plan_bytes(c, p, (uint32_t)leaf->i) <= LARGE) return leaf;
-  const TaskBuffer *b = buffer_seen(c, p->stage->slot[leaf->i].index);
-  double stride = 1;
-  for (uint32_t k = leaf->n; k-- > 0; stride *= (double)task_size_guess(c->t, b->dim[k]))
-    for (uint32_t l = 0; l < p->n_label; l++)
-      if (stride < s->of[l] && ex_has_label(leaf->arg[k], l)) s->of[l] = stride;
-  return leaf;
-}
-
-static Strides strides_of(const Panel *t) {
-  Strides s = {t, NEW_ARRAY(t->s->arena, double, t->p->n_label + 1)};
-  for (uint32_t l = 0; l < t->p->n_label; l++) s.of[l] = INFINITY;
-  expr_map(t->s->x, t->p->stage->sum->body, leaf_strides, &s);
-  return s;
+/* By label: the least stride of any large read, in elements; infinite: none has it. */
+static double *strides_of(const Panel *t) {
+  const Sched *s = t->s;
+  const StagePlan *p = t->p;
+  double *of = NEW_ARRAY(s->arena, double, p->n_label + 1);
+  for (uint32_t l = 0; l < p->n_label; l++) of[l] = INFINITY;
+  ExprNodes reads = expr_nodes(s->arena, p->stage->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));) {
+    if (p->stage->slot[e->i].kept || plan_bytes(s, p, (uint32_t)e->i) <= LARGE) continue;
+    const TaskBuffer *b = buffer_seen(s, p->stage->slot[e->i].index);
+    double stride = 1;
+    for (uint32_t k = e->n; k-- > 0; stride *= (double)task_size_guess(s->t, b->dim[k]))
+      for (uint32_t l = 0; l < p->n_label; l++)
+        if (stride < of[l] && ex_has_label(e->arg[k], l)) of[l] = stride;
+  }
+  return of;
 }
 
 /* How much a label of rows is worth for the lines that they share: contiguous rows are fetched together, and others may
@@ -83,12 +74,12 @@ static int64_t rows_label(const Panel *t, uint32_t v) {
   const StagePlan *p = t->p;
   int64_t best = NO_LABEL;
   double most = 0;
-  Strides stride = strides_of(t);
+  const double *stride = strides_of(t);
   for (uint32_t k = 0; k < p->n_order; k++) {
     uint32_t l = p->order[k];
     if (l == v || together(p, l, v) || !reduces_with(p, l)) continue;
     double worth = p->size[l] < PACK_WIDE / 2 ? (double)p->size[l] : (double)(PACK_WIDE / 2);
-    worth *= lines_shared(p, l, stride.of[l]);
+    worth *= lines_shared(p, l, stride[l]);
     if (worth < most) continue; /* of equals, the last: its rows lie closest together */
     best = l, most = worth;
   }

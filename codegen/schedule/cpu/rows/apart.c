@@ -42,23 +42,16 @@ static void most_take(Apart *a, int64_t place, uint32_t n, const Expr *const *at
       a->most = x->dim[k]->i;
 }
 
-typedef struct Look { Apart *a; bool well; } Look;
-
-static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
-  Look *l = env;
-  (void)x;
-  if (leaf->kind == EX_READ && l->a->stored[leaf->i]) l->well = false;
-  if (leaf->kind == EX_READ) most_take(l->a, leaf->i, leaf->n, leaf->arg);
-  for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++)
-    if (leaf->arg[k]->kind == EX_OP && leaf->arg[k]->op == OP_WITHIN) l->well = false;
-  return leaf;
-}
-
 /* Whether it may be computed ahead of the lanes' statements. */
 static bool may_lead(Apart *a, const Expr *arg) {
-  Look l = {a, true};
-  expr_map(a->s->x, arg, leaf_look, &l);
-  return l.well;
+  ExprNodes reads = expr_nodes(a->s->arena, arg, HAS_READ);
+  bool well = true;
+  for (const Expr *e; (e = expr_next_read(&reads));) {
+    most_take(a, e->i, e->n, e->arg);
+    well &= !a->stored[e->i];
+    for (uint32_t k = 0; k < e->n; k++) well &= !is_op(e->arg[k], OP_WITHIN);
+  }
+  return well;
 }
 
 static void call_note(Apart *a, const Expr *e) {

@@ -48,28 +48,25 @@ static bool is_by_data(const Expr *read, uint32_t n_outer) {
 }
 
 /* Notes a read that several rows share and that goes along what is reduced. */
-static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
-  Look *k = env;
+static void read_look(Look *k, const Expr *read) {
   const EinSum *sum = k->st->sum;
-  (void)x;
-  if (leaf->kind != EX_READ || k->st->slot[leaf->i].kept || !has_some(leaf, sum->n_out, sum->n_out + sum->n_red))
-    return leaf;
+  if (k->st->slot[read->i].kept || !has_some(read, sum->n_out, sum->n_out + sum->n_red)) return;
   uint64_t lacks = 0;
   for (uint32_t l = 0; l < k->n_outer; l++)
-    if (!ex_has_label(leaf, l)) lacks |= (uint64_t)1 << l;
-  k->by_data |= is_by_data(leaf, k->n_outer);
-  if (!lacks || !has_some(leaf, k->n_outer, sum->n_out)) return leaf;
+    if (!ex_has_label(read, l)) lacks |= (uint64_t)1 << l;
+  k->by_data |= is_by_data(read, k->n_outer);
+  if (!lacks || !has_some(read, k->n_outer, sum->n_out)) return;
   k->outer &= lacks;
-  if (used_in_row(k, leaf)) k->alone = true;
+  if (used_in_row(k, read)) k->alone = true;
   else k->shares = true;
-  return leaf;
 }
 
 static void stage_look(Look *k, const TaskStage *st) {
   double points = 1;
   k->st = st;
   k->shares = k->alone = k->by_data = false;
-  if (st->sum->reducer != RED_NONE) expr_map(k->s->x, st->sum->body, leaf_look, k);
+  ExprNodes reads = expr_nodes(k->s->arena, st->sum->reducer != RED_NONE ? st->sum->body : NULL, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));) read_look(k, e);
   for (uint32_t l = k->n_outer; l < st->sum->n_out + st->sum->n_red; l++)
     points *= (double)task_size_guess(k->s->t, st->bound[l]);
   if (k->shares) k->wanted += points;
@@ -110,20 +107,16 @@ static bool goes_along_row(const Columns *c, const Expr *index) {
   return along && n >= WINDOW_LANES;
 }
 
-static const Expr *leaf_column(void *env, Exprs *x, const Expr *leaf) {
-  Columns *c = env;
+static void column_look(Columns *c, const Expr *read) {
   int64_t slope;
-  (void)x;
-  if (leaf->kind != EX_READ || !leaf->n || c->st->slot[leaf->i].kept ||
-      !has_some(leaf, c->n_outer, c->st->sum->n_out + c->st->sum->n_red))
-    return leaf;
-  const Expr *last = leaf->arg[leaf->n - 1];
+  if (!read->n || c->st->slot[read->i].kept || !has_some(read, c->n_outer, c->st->sum->n_out + c->st->sum->n_red))
+    return;
+  const Expr *last = read->arg[read->n - 1];
   for (uint32_t l = 0; l < c->n_outer; l++) {
-    if (!ex_has_label(leaf, l)) continue;
+    if (!ex_has_label(read, l)) continue;
     bool here = ex_has_label(last, l) && ex_slope(last, l, &slope) && slope == 1 && !goes_along_row(c, last);
     *(here ? &c->good : &c->bad) |= (uint64_t)1 << l;
   }
-  return leaf;
 }
 
 static uint32_t column_label(Sched *s, const Task *k) {
@@ -136,8 +129,9 @@ static uint32_t column_label(Sched *s, const Task *k) {
     double n = 4;
     for (uint32_t l = k->n_outer; l < c.st->sum->n_out; l++) n *= (double)task_size_guess(s->t, c.st->bound[l]);
     if (n > kept) kept = n;
-    expr_map(s->x, c.st->sum->body, leaf_column, &c);
-    if (c.st->sum->where) expr_map(s->x, c.st->sum->where, leaf_column, &c);
+    ExprNodes reads = expr_nodes(s->arena, c.st->sum->body, HAS_READ);
+    expr_nodes_add(&reads, c.st->sum->where);
+    for (const Expr *e; (e = expr_next_read(&reads));) column_look(&c, e);
   }
   if (kept * (double)BLOCK_LEAST > (double)BLOCK_BYTES) return NOWHERE;
   for (uint32_t l = 0; l < k->n_outer; l++)

@@ -164,10 +164,8 @@ static bool is_few(Scatter *c) {
   const Expr *e = of_nothing(c, next->sum->body, UPDATE_DEPTH);
   if (e->kind != EX_READ || next->slot[e->i].kept) return false;
   const TaskBuffer *to = buffer_seen(s, (uint32_t)next->buffer);
-  if (buffer_seen(s, next->slot[e->i].index)->id != to->id || e->dtype != to->dtype || e->n != next->n_at) return false;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (e->arg[k] != next->at[k]) return false;
-  return true;
+  return buffer_seen(s, next->slot[e->i].index)->id == to->id && e->dtype == to->dtype && e->n == next->n_at &&
+         exprs_same(e->n, e->arg, next->at);
 }
 
 static int64_t points_count(const Scatter *c) {

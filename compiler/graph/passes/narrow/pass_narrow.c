@@ -187,9 +187,9 @@ static void tested_find(Arena *a, const EinRegion *r, uint64_t *tested) {
   vec_each_of(const EinNode, n, r->nodes) {
     if (n->kind == EIN_REPEAT) tested_find(a, n->body, tested);
     if (n->kind != EIN_VERTEX) continue;
-    ExprNodes nodes = sum_nodes(a, n->sum, HAS_READ);
-    for (const Expr *e; (e = expr_node(&nodes));)
-      for (uint32_t k = 0; e->kind == EX_READ && k < e->n; k++)
+    ExprNodes reads = sum_reads(a, n->sum);
+    for (const Expr *e; (e = expr_next_read(&reads));)
+      for (uint32_t k = 0; k < e->n; k++)
         if (index_is_data(e->arg[k])) tested[n->input[e->i]->id] |= (uint64_t)1 << (k < 63 ? k : 63);
   }
 }

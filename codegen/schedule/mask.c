@@ -234,8 +234,7 @@ static const Expr *mask_read(Masks *m, const EinSum *sum) {
 static TaskStage stage_masked(Masks *m, const TaskStage *st, const Masked *to) {
   Sched *s = m->s;
   TaskStage made = *st;
-  EinSum *sum = NEW(s->arena, EinSum);
-  *sum = *st->sum;
+  EinSum *sum = arena_copy(s->arena, st->sum, sizeof *sum);
   sum->n_slot = to->slot.len;
   TaskSlot *slot = NEW_ARRAY(s->arena, TaskSlot, sum->n_slot + 1);
   for (uint32_t k = 0; k < sum->n_slot; k++)
@@ -265,8 +264,7 @@ const Task *mask_task(Sched *s, const Task *k, uint32_t rows) {
     any |= to[i].hard || to[i].domain != k->stages.at[i].sum->domain || to[i].range != k->stages.at[i].sum->where;
   }
   if (!any) return k;
-  Task *made = NEW(s->arena, Task);
-  *made = *k;
+  Task *made = arena_copy(s->arena, k, sizeof *made);
   made->stages.at = NULL, made->stages.len = 0, made->stages.cap = 0;
   for (uint32_t i = 0; i < m.made.len; i++) vec_push(s->arena, made->stages, m.made.at[i]);
   for (uint32_t i = 0; i < k->stages.len; i++)

@@ -295,8 +295,7 @@ static void stage_within(Sched *s, const TaskStage *st, Env *e) {
   TaskStage *own = &s->task->stages.at[st - s->task->stages.at];
   const EinSum *was = own->sum;
   LoopBody *around = s->body;
-  EinSum *sum = NEW(s->arena, EinSum);
-  *sum = *was;
+  EinSum *sum = arena_copy(s->arena, was, sizeof *sum);
   sum->domain = NULL;
   into(s, &if_add(s, ex_shared(s, ex_of(e, was->domain)))->body);
   own->sum = sum;
@@ -335,8 +334,7 @@ static void stage_opened(Sched *s, const TaskStage *st, Env *e, uint32_t n) {
 static void stage_continued(Sched *s, const TaskStage *st, Env *e, bool threads) {
   TaskStage *own = &s->task->stages.at[st - s->task->stages.at];
   const EinSum *was = own->sum;
-  EinSum *sum = NEW(s->arena, EinSum);
-  *sum = *was;
+  EinSum *sum = arena_copy(s->arena, was, sizeof *sum);
   sum->where = expr_and(s->x, was->domain, was->where);
   sum->domain = NULL;
   own->sum = sum;

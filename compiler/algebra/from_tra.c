@@ -93,8 +93,7 @@ static AlgNode *operand_brought(
 }
 
 static AlgOperand *operands_copy(const Placer *x, const AlgNode *n, const AlgOperand *operand) {
-  AlgOperand *o = NEW_ARRAY(x->arena, AlgOperand, n->n_operand + 1);
-  for (uint32_t i = 0; i < n->n_operand; i++) o[i] = operand[i];
+  AlgOperand *o = COPY_ARRAY(x->arena, AlgOperand, operand, n->n_operand, n->n_operand + 1);
   return o;
 }
 

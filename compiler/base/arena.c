@@ -164,6 +164,12 @@ void *arena_copy(Arena *a, const void *p, size_t size) {
   return q;
 }
 
+void *arena_copy_array(Arena *a, const void *p, size_t size, size_t n, size_t room) {
+  void *q = arena_alloc(a, arena_array_size(size, room));
+  if (n) memcpy(q, p, size * n);
+  return q;
+}
+
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap) {
   char small[256];
   va_list again;

@@ -45,9 +45,12 @@ void arena_free(Arena *a);
 void *arena_alloc(Arena *a, size_t size); /* zeroed, aligned to 16 */
 #define NEW(a, T)         ((T *)arena_alloc((a), sizeof(T)))
 #define NEW_ARRAY(a, T, n) ((T *)arena_alloc((a), arena_array_size(sizeof(T), (size_t)(n))))
+/* A copy of n elements, with room for more. */
+#define COPY_ARRAY(a, T, from, n, room) ((T *)arena_copy_array((a), (from), sizeof(T), (size_t)(n), (size_t)(room)))
 #define MAKE(a, T, ...)   ((T *)arena_copy((a), &(T){__VA_ARGS__}, sizeof(T))) /* MAKE(a, Span, .at = 3, .end = 4) */
 size_t arena_array_size(size_t size, size_t n); /* size*n, or out of memory on overflow */
 void *arena_copy(Arena *a, const void *p, size_t size);
+void *arena_copy_array(Arena *a, const void *p, size_t size, size_t n, size_t room);
 char *arena_printf(Arena *a, const char *fmt, ...) EIN_PRINTF(2, 3);
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap) EIN_PRINTF(2, 0);
 

@@ -382,8 +382,7 @@ static void axis_apply(Pins *p, uint32_t vertex, const PlanVertex *x, uint32_t k
 
 static bool is_input(const PartGraph *g, Str name) {
   for (uint32_t i = 0; i < g->vertices.len; i++)
-    for (uint32_t k = 0; k < g->vertices.at[i].reads.len; k++) {
-      const PartRead *r = &g->vertices.at[i].reads.at[k];
+    vec_each(const PartRead, r, g->vertices.at[i].reads) {
       if (r->from < 0 && r->node->name && strcmp(r->node->name->s, name->s) == 0) return true;
     }
   return false;

@@ -5,8 +5,7 @@
 /* The expression with which a kernel computes a rank-0 buffer without data: a bound that is known once sizes are. */
 static const Expr *value_of(const Tasks *list, uint32_t buffer) {
   for (uint32_t i = 0; i < list->len; i++)
-    for (uint32_t s = 0; s < list->at[i]->stages.len; s++) {
-      const TaskStage *x = &list->at[i]->stages.at[s];
+    vec_each(const TaskStage, x, list->at[i]->stages) {
       if (x->buffer != (int32_t)buffer) continue;
       bool plain = x->sum->reducer == RED_NONE && !(x->sum->body->has & (HAS_READ | HAS_TURN | HAS_LABEL | HAS_CALL));
       return plain ? x->sum->body : NULL;

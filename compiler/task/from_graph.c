@@ -111,8 +111,8 @@ static uint32_t buffer_of(const Maker *m, const EinNode *n) {
 /* ---- tasks -------------------------------------------------------------------------------------- */
 
 static Task *task_add(Maker *m, TaskKind kind, Place place, Str name, int32_t unless) {
-  Task *k = NEW(m->arena, Task);
-  *k = (Task){.kind = kind, .place = place, .name = name, .unless = unless, .stop = NONE, .turns = NONE};
+  Task *k = MAKE(m->arena, Task, .kind = kind, .place = place, .name = name, .unless = unless, .stop = NONE,
+      .turns = NONE);
   vec_push(m->arena, *m->list, k);
   return k;
 }
@@ -249,8 +249,8 @@ static void stacks_start(Maker *m, const EinRegion *r, Laters *later) {
 
 static void repeat_make(Maker *m, const EinNode *n) {
   const EinRegion *r = n->body;
-  Task *k = NEW(m->arena, Task);
-  *k = (Task){.kind = TASK_REPEAT, .place = n->place, .name = n->name, .unless = NONE, .stop = NONE, .turns = NONE};
+  Task *k = MAKE(m->arena, Task, .kind = TASK_REPEAT, .place = n->place, .name = n->name, .unless = NONE,
+      .stop = NONE, .turns = NONE);
   Laters later = {0};
   k->buffer = buffer_of(m, r->bound);
   k->turn = r->turn;

@@ -204,8 +204,7 @@ static bool is_short(const Border *b, const LoopStmt *s) {
 
 static bool is_innermost(const LoopStmt *s) {
   if (s->kind != LOOP_FOR || s->step != 1 || (s->bind != BIND_SEQ && s->bind != BIND_VECTOR)) return false;
-  for (uint32_t i = 0; i < s->body.len; i++) {
-    const LoopStmt *in = s->body.at[i];
+  vec_each_of(const LoopStmt, in, s->body) {
     if (in->kind != LOOP_LET && in->kind != LOOP_STORE && in->kind != LOOP_FETCH) return false;
   }
   return true;
@@ -301,8 +300,7 @@ static bool may_repeat(Border *b) {
 /* The bytes of the widest element that it stores; 0: it stores nothing. */
 static int64_t bytes_stored(const Border *b) {
   int64_t most = 0;
-  for (uint32_t i = 0; i < b->loop->body.len; i++) {
-    const LoopStmt *in = b->loop->body.at[i];
+  vec_each_of(const LoopStmt, in, b->loop->body) {
     int64_t n = in->kind == LOOP_STORE ? dtype_size(b->k->places.at[in->place].dtype) : 0;
     if (n > most) most = n;
   }
@@ -346,8 +344,7 @@ static void loop_put(Border *b, LoopBody *to) {
     return;
   }
   Map nothing = map_new(b->arena);
-  LoopStmt *s = NEW(b->p->arena, LoopStmt);
-  *s = (LoopStmt){.kind = LOOP_IF, .cond = b->fixed};
+  LoopStmt *s = MAKE(b->p->arena, LoopStmt, .kind = LOOP_IF, .cond = b->fixed);
   range_put(b, &s->other, b->loop->lo, b->loop->hi, b->one ? &b->outside : &nothing, true, b->loop->bind);
   ranges_put(b, &s->body);
   vec_push(b->p->arena, *to, s);
@@ -355,8 +352,7 @@ static void loop_put(Border *b, LoopBody *to) {
 
 static void body_cut(Border *b, LoopBody *body) {
   LoopBody made = {0};
-  for (uint32_t i = 0; i < body->len; i++) {
-    LoopStmt *s = body->at[i];
+  vec_each_of(LoopStmt, s, *body) {
     if (s->kind == LOOP_INDEX) b->index[s->var] = s->lo;
     body_cut(b, &s->body);
     body_cut(b, &s->other);

@@ -10,16 +10,14 @@ static bool is_bool(Exprs *x, const Expr *e) { return e == expr_bool(x, true) ||
 /* Replaces an `if` whose condition is a constant by the statements that it always runs. */
 static void body_decide(Exprs *x, Arena *a, LoopBody *b) {
   bool decided = false;
-  for (uint32_t i = 0; i < b->len; i++) {
-    LoopStmt *s = b->at[i];
+  vec_each_of(LoopStmt, s, *b) {
     body_decide(x, a, &s->body);
     body_decide(x, a, &s->other);
     decided |= s->kind == LOOP_IF && is_bool(x, s->cond);
   }
   if (!decided) return;
   LoopBody of = {0};
-  for (uint32_t i = 0; i < b->len; i++) {
-    LoopStmt *s = b->at[i];
+  vec_each_of(LoopStmt, s, *b) {
     if (s->kind != LOOP_IF || !is_bool(x, s->cond)) {
       vec_push(a, of, s);
       continue;
@@ -92,8 +90,7 @@ static const Expr *leaf_numbered(void *env, Exprs *x, const Expr *leaf) {
 static const Expr *numbered(void *env, const Expr *e) { return expr_map(((Numbers *)env)->x, e, leaf_numbered, env); }
 
 static void body_number(const Numbers *n, LoopBody *b) {
-  for (uint32_t i = 0; i < b->len; i++) {
-    LoopStmt *s = b->at[i];
+  vec_each_of(LoopStmt, s, *b) {
     if (has_place(s->kind)) s->place = (uint32_t)n->place[s->place];
     if (s->kind == LOOP_FOR || s->kind == LOOP_INDEX) s->var = (uint32_t)n->var[s->var];
     for (uint32_t k = 0; k < s->n_over; k++) s->over[k].var = (uint32_t)n->var[s->over[k].var];

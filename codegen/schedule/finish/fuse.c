@@ -47,8 +47,7 @@ static const Expr *fuse(void *env, const Expr *e) {
 
 static void body_fuse(Fuse *f, LoopBody *b) {
   int64_t around = f->lane;
-  for (uint32_t i = 0; i < b->len; i++) {
-    LoopStmt *s = b->at[i];
+  vec_each_of(LoopStmt, s, *b) {
     loop_stmt_exprs(s, fuse, f);
     if (s->kind == LOOP_FOR && s->bind == BIND_VECTOR) f->lane = s->var;
     body_fuse(f, &s->body);

@@ -6,8 +6,7 @@
 /* Marks conditions. Returns whether the body has loops. */
 static bool body_mark(LoopBody *b) {
   bool any = false;
-  for (uint32_t i = 0; i < b->len; i++) {
-    LoopStmt *s = b->at[i];
+  vec_each_of(LoopStmt, s, *b) {
     bool body = body_mark(&s->body), other = body_mark(&s->other);
     if (s->kind == LOOP_IF) s->maybe = body || other;
     any |= s->kind == LOOP_FOR || body || other;

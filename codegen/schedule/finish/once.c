@@ -36,16 +36,14 @@ static void loop_put(Once *o, LoopBody *to, LoopStmt *s) {
   if (plain) {
     o->value[s->var] = s->lo;
   } else {
-    LoopStmt *index = NEW(o->p->arena, LoopStmt);
-    *index = (LoopStmt){.kind = LOOP_INDEX, .var = s->var, .lo = s->lo};
+    LoopStmt *index = MAKE(o->p->arena, LoopStmt, .kind = LOOP_INDEX, .var = s->var, .lo = s->lo);
     vec_push(o->p->arena, *to, index);
   }
   body_put(o, to, &s->body);
 }
 
 static void body_put(Once *o, LoopBody *to, const LoopBody *from) {
-  for (uint32_t i = 0; i < from->len; i++) {
-    LoopStmt *s = from->at[i];
+  vec_each_of(LoopStmt, s, *from) {
     LoopBody body = {0}, other = {0};
     loop_stmt_exprs(s, with_values, o);
     if (runs_once(o, s)) {

@@ -48,8 +48,7 @@ static double turns_of(const Poll *p, const LoopStmt *s) {
 
 static double points_of(const Poll *p, const LoopBody *b) {
   double all = 0;
-  for (uint32_t i = 0; i < b->len; i++) {
-    const LoopStmt *s = b->at[i];
+  vec_each_of(const LoopStmt, s, *b) {
     if (s->kind == LOOP_INDEX) p->index[s->var] = s->lo;
     double body = points_of(p, &s->body), other = points_of(p, &s->other);
     if (s->kind == LOOP_FOR) all += turns_of(p, s) * (body > 1 ? body : 1);
@@ -65,8 +64,7 @@ static bool is_share(const LoopStmt *around, const LoopStmt *s) {
 }
 
 static void body_mark(const Poll *p, LoopBody *b, const LoopStmt *around) {
-  for (uint32_t i = 0; i < b->len; i++) {
-    LoopStmt *s = b->at[i];
+  vec_each_of(LoopStmt, s, *b) {
     if (s->kind == LOOP_INDEX) p->index[s->var] = s->lo;
     double turn = points_of(p, &s->body), all = s->kind == LOOP_FOR && !is_share(around, s) ? turns_of(p, s) * turn : 0;
     if ((s->bind == BIND_SEQ || s->bind == BIND_VECTOR) && all > many && turn <= many) {

@@ -54,8 +54,7 @@ static bool is_held(const LoopKernel *k, const LoopStmt *s, int64_t length) {
   const LoopStmt *st = s->body.len ? s->body.at[s->body.len - 1] : NULL;
   if (!st || st->kind != LOOP_STORE || length < 2 || length & (length - 1)) return false;
   bool all = true, again = false;
-  for (uint32_t i = 0; i < s->body.len; i++) {
-    const LoopStmt *in = s->body.at[i];
+  vec_each_of(const LoopStmt, in, s->body) {
     bool store = in->kind == LOOP_STORE;
     if (in->kind != LOOP_LET && (!store || in != st)) return false;
     all = all && is_vectors(k, in->value, s->var) &&
@@ -85,8 +84,7 @@ static bool is_read_in(const LoopStmt *s, uint32_t place) {
 /* Whether all its stores bring arrays in registers up to date. */
 static bool is_sums(const LoopKernel *k, const LoopStmt *s, int64_t length) {
   if (!s->body.len || s->body.at[s->body.len - 1]->kind != LOOP_STORE || length & (length - 1)) return false;
-  for (uint32_t i = 0; i < s->body.len; i++) {
-    const LoopStmt *in = s->body.at[i];
+  vec_each_of(const LoopStmt, in, s->body) {
     if (in->kind == LOOP_LET) continue;
     const LoopPlace *x = &k->places.at[in->place];
     if (in->kind != LOOP_STORE || x->space != SPACE_REGISTER || x->rank != 1 || !is_read_in(s, in->place) ||

@@ -279,10 +279,9 @@ static const Expr *matrix_side(Tiles *t, uint32_t slot, const Expr *point, int64
 
 void tiles_matrix(Tiles *t, uint32_t acc) {
   const TileShape *shape = &t->shape;
-  LoopMatrix *m = NEW(t->s->arena, LoopMatrix);
-  *m = (LoopMatrix){.rows = TILE_SIDE * shape->rows / shape->down,
+  LoopMatrix *m = MAKE(t->s->arena, LoopMatrix, .rows = TILE_SIDE * shape->rows / shape->down,
       .lanes = TILE_SIDE * shape->lanes / shape->across,
-      .deep = shape->part};
+      .deep = shape->part);
   const Expr *a = t->kept.held != NOWHERE
       ? matrix_held(t, m)
       : matrix_side(t, tiles_slot(t, OF_ROW), t->thread.warp_row, &m->row_step, &m->row_deep);

@@ -201,8 +201,7 @@ static void places_found(Rows *r) {
     if (task_reads_stage(s->task, i, r->to, s->task->stages.len) || (here && !own))
       s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
   }
-  for (uint32_t i = 0; i < r->reads.len; i++) {
-    RowRead *x = &r->reads.at[i];
+  vec_each(RowRead, x, r->reads) {
     used += r->choice.each * (dtype_size((DType)x->read->dtype) > 4 ? 2 : 1);
     if (x->times > 1 && used <= (most < REGISTERS ? most : REGISTERS)) x->place = 0;
   }
@@ -288,8 +287,7 @@ static const Expr *row_of(Rows *r, Env *e, uint32_t number, const Expr *of) {
 }
 
 static void reads_made(Rows *r) {
-  for (uint32_t i = 0; i < r->reads.len; i++) {
-    RowRead *x = &r->reads.at[i];
+  vec_each(RowRead, x, r->reads) {
     if (x->place == NOWHERE) continue;
     LoopBody *was = r->s->body;
     Env e = env_of(r, x->stage);

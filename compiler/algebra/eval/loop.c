@@ -93,8 +93,7 @@ static bool slice_put(Run *r, const Loop *l, const AlgStack *k, Arena *a, Block 
 static bool stack_put(Run *r, const Loop *l, const AlgStack *k, Shelf *s) {
   uint32_t n_key = k->node->type.n_key, found;
   for (int64_t i = 0; i < r->sites; i++)
-    for (uint32_t t = 0; t < s->site[i].tuples.len; t++) {
-      Tuple *to = &s->site[i].tuples.at[t];
+    vec_each(Tuple, to, s->site[i].tuples) {
       const Tuple *x = store_find(&held_of(r, k->node)->shelf->site[i], n_key, to->key, &found);
       if (found != 1)
         return run_fail(r, l->region->repeat, "stacks %s, of which there are %u tuples%s", k->name->s, found,

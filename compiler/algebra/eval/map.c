@@ -38,8 +38,7 @@ static bool piece_map(
 
 static bool tuple_map(Run *r, const AlgNode *n, Shelf *s, int64_t site, const Tuple *x) {
   uint32_t old = operand_of(n)->type.n_key;
-  int64_t *key = NEW_ARRAY(s->arena, int64_t, old + n->n_piece + 1);
-  for (uint32_t k = 0; k < old; k++) key[k] = x->key[k];
+  int64_t *key = COPY_ARRAY(s->arena, int64_t, x->key, old, old + n->n_piece + 1);
   do
     if (!piece_map(r, n, s, site, x, old + n->n_piece, key)) return false;
   while (rel_next_key(n->n_piece, n->frontier, key + old));
@@ -58,8 +57,7 @@ bool filter_run(Run *r, const AlgNode *n, Shelf *s) {
   const Shelf *of = held_of(r, operand_of(n))->shelf;
   uint32_t n_key = operand_of(n)->type.n_key;
   for (int64_t i = 0; i < s->sites; i++)
-    for (uint32_t k = 0; k < of->site[i].tuples.len; k++) {
-      const Tuple *x = &of->site[i].tuples.at[k];
+    vec_each(const Tuple, x, of->site[i].tuples) {
       if (!rel_predicate(n->keep, n_key, x->key)) continue;
       if (!tuple_put(r, n, s, i, x->key, x->part, block_cut(s->arena, &x->block, x->block.low, x->block.high)))
         return false;

@@ -31,8 +31,7 @@ static bool type_functions(RuleMatch *m, Relation *type, uint32_t n, const AlgFn
 }
 
 const Str *names_fresh(RuleMatch *m, const Relation *t, uint32_t n, const Str *key) {
-  Str *taken = NEW_ARRAY(m->p->arena, Str, t->n_key + n + 1), *out = taken + t->n_key;
-  for (uint32_t k = 0; k < t->n_key; k++) taken[k] = t->key[k];
+  Str *taken = COPY_ARRAY(m->p->arena, Str, t->key, t->n_key, t->n_key + n + 1), *out = taken + t->n_key;
   for (uint32_t k = 0; k < n; k++) out[k] = str_apart(m->p->strings, t->n_key + k, taken, key[k]);
   return out;
 }

@@ -117,8 +117,7 @@ bool map_shifts(const AlgNode *map) {
 
 AlgNode *with_functions(RuleMatch *m, const AlgNode *of, const AlgNode *map) {
   AlgNode *x = rule_draft(m, of);
-  AlgFn *fn = NEW_ARRAY(m->p->arena, AlgFn, of->n_fn + map->n_fn + 1);
-  for (uint32_t k = 0; k < of->n_fn; k++) fn[k] = of->fn[k];
+  AlgFn *fn = COPY_ARRAY(m->p->arena, AlgFn, of->fn, of->n_fn, of->n_fn + map->n_fn + 1);
   for (uint32_t k = 0; k < map->n_fn; k++) fn[of->n_fn + k] = map->fn[k];
   x->n_fn = of->n_fn + map->n_fn;
   x->fn = fn;

@@ -167,8 +167,7 @@ static bool turns_find(Sim *s, const AlgNode *n) {
   const AlgRegion *body = n->body;
   if (!region_run(s, body, body->turns < 0 ? 1 : body->turns, &r)) return false;
   s->out->turns_unknown |= body->turns < 0 || body->stop;
-  SimTurns *all = NEW(s->arena, SimTurns);
-  *all = r.turns;
+  SimTurns *all = arena_copy(s->arena, &r.turns, sizeof *all);
   s->cost[n->id].turns = all;
   return true;
 }

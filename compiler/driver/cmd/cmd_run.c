@@ -475,8 +475,7 @@ Leave program_missing(Session *s, const Args *a, const char *form) {
 Leave data_refuse(Session *s, const Args *a, const char *command) {
   Str name;
   const char *rest;
-  for (uint32_t i = 0; i < a->operands.len; i++) {
-    const char *word = a->operands.at[i];
+  vec_each_of(const char, word, a->operands) {
     if (word_split(s, word, &name, &rest) && access(word, F_OK) != 0)
       return fail(s, LEAVE_USAGE, "%s: %s reads programs and no data; sizes are given by -D NAME=N", word, command);
   }

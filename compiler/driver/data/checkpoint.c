@@ -33,8 +33,8 @@ static ein_status tensor_seen(
           l->out->path, shown(a, n->s), there->file, l->file);
     return EIN_ERR_ARG;
   }
-  Stored *x = NEW(a, Stored);
-  *x = (Stored){.name = n, .file = l->file, .other = other ? arena_printf(a, "%s", other) : NULL, .at = *at};
+  Stored *x = MAKE(a, Stored, .name = n, .file = l->file, .other = other ? arena_printf(a, "%s",
+      other) : NULL, .at = *at);
   vec_push(a, l->out->all, x);
   map_put(&l->out->by_name, n, x);
   return EIN_OK;

@@ -86,8 +86,7 @@ Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int th
   if (!defaults_graph(s, j, e, &only)) return LEAVE_OK;
   made.graph = &only;
   Leave l = c ? by_c(s, a, &job, c, threads, &made) : run_eval(s, &made, &status);
-  EvalInput *all = NEW_ARRAY(s->arena, EvalInput, j->graph->inputs.len + 1);
-  memcpy(all, e->input, e->n_input * sizeof *all);
+  EvalInput *all = COPY_ARRAY(s->arena, EvalInput, e->input, e->n_input, j->graph->inputs.len + 1);
   for (uint32_t i = 0; i < only.outputs.len && !l; i++)
     all[e->n_input++] = (EvalInput){only.outputs.at[i].name, made.output[i]};
   e->input = all;

@@ -38,8 +38,7 @@ static bool is_bracket(const char *text) {
 /* Separators without a name: commas and the like. */
 static void points(Buf *b, const Spellings *w, const char *quote, const char *between) {
   bool any = false;
-  for (uint32_t i = 0; i < w->sign[SORT_POINT].len; i++) {
-    const char *text = w->sign[SORT_POINT].at[i];
+  vec_each_of(const char, text, w->sign[SORT_POINT]) {
     if (is_bracket(text)) continue;
     buf_printf(b, "%s%s%s%s", any ? between : "", quote, text, quote);
     any = true;

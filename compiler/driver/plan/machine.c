@@ -75,8 +75,8 @@ Leave costs_ready(Sites *p) {
     if (!p->seconds) return fail(s, LEAVE_PROGRAM, "%s", why.s);
   }
   if (p->asked.in_seconds || p->asked.in_elements) {
-    PlaceCost *cost = NEW(s->arena, PlaceCost);
-    *cost = (PlaceCost){.seconds = p->asked.in_seconds ? p->seconds : NULL, .paper = p->asked.in_elements};
+    PlaceCost *cost = MAKE(s->arena, PlaceCost, .seconds = p->asked.in_seconds ? p->seconds : NULL,
+        .paper = p->asked.in_elements);
     g->cost = cost;
   }
   return LEAVE_OK;

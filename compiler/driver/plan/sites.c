@@ -96,8 +96,7 @@ static Leave said_read(Sites *p, const Args *a, Plan **out) {
       return fail(s, LEAVE_USAGE, "%s is a plan for %lld sites, and %s %lld", path, (long long)(*out)->sites,
                   p->asked.held ? "it is to be one for" : "-n says", (long long)p->sites);
   }
-  for (uint32_t k = 0; k < a->given[OPT_PIN].len; k++) {
-    const char *pin = a->given[OPT_PIN].at[k];
+  vec_each_of(const char, pin, a->given[OPT_PIN]) {
     plan_read_pin(s->arena, s->strings, source_new(s->arena, "--pin", pin, strlen(pin)), *out, s->diags);
   }
   return session_report(s);

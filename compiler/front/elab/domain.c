@@ -95,8 +95,7 @@ Facts facts_here(Elab *x, const Expr *hold) {
   for (uint32_t i = 0; i < x->vertex.red.n; i++) label[x->vertex.out.n + i] = label_root(x->vertex.red.at[i])->extent;
   const Expr *const *all = x->hold.at;
   if (hold) {
-    const Expr **with = NEW_ARRAY(x->arena, const Expr *, n_hold);
-    for (uint32_t i = 0; i < x->hold.len; i++) with[i] = x->hold.at[i];
+    const Expr **with = COPY_ARRAY(x->arena, const Expr *, x->hold.at, x->hold.len, n_hold);
     with[x->hold.len] = hold;
     all = with;
   }

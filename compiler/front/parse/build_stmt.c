@@ -309,8 +309,8 @@ void limits_add(Parse *p, AstLimit *l) {
 }
 
 AstLimit *build_limit(Parse *p, Token what, Token op, Token amount, Token unit) {
-  AstLimit *l = NEW(p->arena, AstLimit);
-  *l = (AstLimit){.what = name_of(p, what), .op = op_of(op.kind), .amount_span = span_at(p, amount.at, amount.end)};
+  AstLimit *l = MAKE(p->arena, AstLimit, .what = name_of(p, what), .op = op_of(op.kind),
+      .amount_span = span_at(p, amount.at, amount.end));
   if (unit.kind) l->unit = name_of(p, unit);
   if (!double_read(p->src->bytes + amount.at, amount.end - amount.at, &l->amount))
     diag_add(p->diags, D_E004, l->amount_span, "this number is too large");

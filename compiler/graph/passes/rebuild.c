@@ -242,8 +242,7 @@ bool *nodes_given(Arena *a, const EinGraph *g) {
 }
 
 static void use_region(uint32_t *used, const EinRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
+  vec_each_of(const EinNode, n, r->nodes) {
     for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) used[n->input[k]->id]++;
     if (n->kind == EIN_REPEAT) use_region(used, n->body);
   }

@@ -120,8 +120,7 @@ void plan_exact(Arena *a, const PartGraph *g, const PartVectors *vectors, double
   uint32_t len = g->vertices.len;
   for (uint32_t i = 0; i < len; i++) vertex_add(&b, g, i);
   for (uint32_t i = 0; i < len; i++)
-    for (uint32_t k = 0; k < g->vertices.at[i].reads.len; k++) {
-      const PartRead *r = &g->vertices.at[i].reads.at[k];
+    vec_each(const PartRead, r, g->vertices.at[i].reads) {
       if (r->from >= 0) read_add(&b, r, i);
     }
   NetworkAnswer x = network_solve(b.n, budget, INFINITY);
@@ -166,8 +165,7 @@ static void path_plan(Paths *p, uint32_t end) {
     if (p->before[i] == i) break;
   }
   for (uint32_t i = end; p->before[i] != i; i = p->before[i])
-    for (uint32_t k = 0; k < p->g->vertices.at[i].reads.len; k++) {
-      const PartRead *r = &p->g->vertices.at[i].reads.at[k];
+    vec_each(const PartRead, r, p->g->vertices.at[i].reads) {
       if (r->from == (int32_t)p->before[i]) read_add(&b, r, i);
     }
   NetworkAnswer x = network_solve(b.n, 1e18, INFINITY);

@@ -15,8 +15,8 @@ const Classes *classes_of(Network *n, uint32_t values, const uint32_t *of) {
   }
   MemoEntry *e = memo_get(&n->classes, to, values * sizeof *to);
   if (!e->value) {
-    Classes *c = NEW(n->arena, Classes);
-    *c = (Classes){n->first_id + n->classes.len, values, k, e->key, arena_copy(n->arena, first, k * sizeof *first)};
+    Classes *c = MAKE(n->arena, Classes, n->first_id + n->classes.len, values, k, e->key, arena_copy(n->arena,
+        first, k * sizeof *first));
     e->value = c;
   }
   arena_free(a);
@@ -53,8 +53,7 @@ const Table *table_of(Network *n, size_t len, double *at, double *low) {
   for (size_t i = 0; i < len; i++) at[i] -= *low;
   MemoEntry *e = memo_get(&n->tables, at, len * sizeof *at);
   if (!e->value) {
-    Table *t = NEW(n->arena, Table);
-    *t = (Table){n->first_id + n->tables.len, len, e->key};
+    Table *t = MAKE(n->arena, Table, n->first_id + n->tables.len, len, e->key);
     e->value = t;
   }
   return e->value;

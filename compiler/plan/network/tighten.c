@@ -168,8 +168,7 @@ Tighten *tighten_new(Network *n, Arena *work, bool **left) {
 Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to) {
   uint32_t len = m->variables.len, most = 1;
   Arena *a = m->arena;
-  Tighten *u = NEW(a, Tighten);
-  *u = (Tighten){.n = m, .taken = t->taken, .begun = true};
+  Tighten *u = MAKE(a, Tighten, .n = m, .taken = t->taken, .begun = true);
   u->share = NEW_ARRAY(a, Share, m->said + 1);
   u->own = NEW_ARRAY(a, double *, len + 1);
   u->choice = NEW_ARRAY(a, uint32_t, len + 1);
@@ -285,8 +284,7 @@ static void begin(Tighten *t, double budget, double enough) {
 
 Tighten *tighten_copy(const Tighten *t, Arena *a) {
   uint32_t len = t->n->variables.len;
-  Tighten *u = NEW(a, Tighten);
-  *u = *t;
+  Tighten *u = arena_copy(a, t, sizeof *u);
   u->share = NEW_ARRAY(a, Share, t->n->said + 1);
   u->own = NEW_ARRAY(a, double *, len + 1);
   for (uint32_t i = 0; i < t->n->said; i++)

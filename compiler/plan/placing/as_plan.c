@@ -247,10 +247,9 @@ Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *
   if (!fixed) return NULL;
   Names names = names_find(a, g);
   bool whole = fixed->mesh || unsaid(d, "the mesh", "");
-  Placing *x = NEW(a, Placing);
-  *x = (Placing){.mesh = p->mesh,
+  Placing *x = MAKE(a, Placing, .mesh = p->mesh,
       .label = NEW_ARRAY(a, int8_t *, vertices + 1),
-      .home = NEW_ARRAY(a, Placement, g->tensors.len + 1)};
+      .home = NEW_ARRAY(a, Placement, g->tensors.len + 1));
   for (uint32_t i = 0; whole && i < vertices; i++) {
     whole = fixed->label[i] || unsaid(d, "the axes of ", names.at[i]);
     if (whole) x->label[i] = arena_copy(a, fixed->label[i], MESH_AXES);

@@ -17,8 +17,7 @@ static double price_at(const PlaceGraph *g, uint32_t step, Phase k) {
 static double memory_home(const PlaceGraph *g, const Mesh *m, uint32_t tensor, const Placement *home) {
   double cost = 0;
   if (!g->cost || !g->cost->price) return 0;
-  for (uint32_t k = 0; k < g->cost->lives->all.len; k++) {
-    const Life *x = &g->cost->lives->all.at[k];
+  vec_each(const Life, x, g->cost->lives->all) {
     double price = 0;
     if (x->tensor != tensor) continue;
     for (size_t s = (size_t)x->from * PHASES; s < ((size_t)x->to + 1) * PHASES; s++) price += g->cost->price[s];

@@ -129,12 +129,11 @@ Finder finder_new(Arena *work, const PlaceGraph *g, const Mesh *mesh, const Part
 static Placing *placing_of(Arena *a, const Finder *f, const NetworkAnswer *x) {
   const PlaceGraph *g = f->g;
   uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
-  Placing *p = NEW(a, Placing);
-  *p = (Placing){.mesh = *f->m,
+  Placing *p = MAKE(a, Placing, .mesh = *f->m,
       .label = NEW_ARRAY(a, int8_t *, vertices + 1),
       .home = NEW_ARRAY(a, Placement, tensors + 1),
       .panels = g->panels,
-      .room = g->room};
+      .room = g->room);
   for (uint32_t i = 0; i < vertices; i++) {
     p->label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
     for (uint32_t k = 0; k < MESH_AXES; k++) p->label[i][k] = PLACE_ALL;

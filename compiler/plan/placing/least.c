@@ -7,8 +7,7 @@ double memory_least(const PlaceGraph *g, int64_t sites) {
   double all = 0;
   for (uint32_t t = 0; t < g->tensors.len; t++)
     if (g->tensors.at[t].node->kind == EIN_INPUT) all += g->tensors.at[t].bytes;
-  for (uint32_t k = 0; k < g->part->kept.len; k++) {
-    const PartKept *o = &g->part->kept.at[k];
+  vec_each(const PartKept, o, g->part->kept) {
     double bytes = dtype_size(o->node->dtype);
     for (uint32_t d = 0; d < o->node->rank; d++) bytes *= (double)o->extent[d];
     all += bytes;

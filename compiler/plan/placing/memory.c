@@ -77,8 +77,7 @@ static void vertex_lives(Living *x, uint32_t i) {
       if (r->node->kind == EIN_STACK) stack_lives(x, i, turns_in(&g->tensors.at[i], r), region_of(x, v), until);
       else if (until > to) to = until;
     }
-  for (uint32_t k = 0; k < g->part->kept.len; k++) {
-    const PartKept *o = &g->part->kept.at[k];
+  vec_each(const PartKept, o, g->part->kept) {
     if (o->vertex != (int32_t)i) continue;
     if (o->node->kind == EIN_STACK) stack_lives(x, i, kept_times(&g->tensors.at[i], o), o->node->region, end);
     else to = end;
@@ -375,8 +374,7 @@ SiteMemory placing_memory(const PlaceGraph *g, const Lives *l, const Placing *p,
   double *all = by ? by : NEW_ARRAY(work, double, (size_t)l->steps * PHASES);
   SiteMemory most = {0};
   for (size_t k = 0; k < (size_t)l->steps * PHASES; k++) all[k] = 0;
-  for (uint32_t k = 0; k < l->all.len; k++) {
-    const Life *x = &l->all.at[k];
+  vec_each(const Life, x, l->all) {
     if (!x->stack && in_place(l, p, x->tensor)) continue;
     double bytes = x->times * life_bytes(g, x, &p->mesh, &p->home[x->tensor]);
     for (size_t s = (size_t)x->from * PHASES; s < ((size_t)x->to + 1) * PHASES; s++) all[s] += bytes;

@@ -176,8 +176,7 @@ static void windows_once(Arena *a, PartVertex *v) {
 const PartGraph *reads_once(Arena *a, const PartGraph *part) {
   PartGraph *g = arena_copy(a, part, sizeof *g);
   g->vertices.at = arena_copy(a, part->vertices.at, part->vertices.len * sizeof *part->vertices.at);
-  for (uint32_t i = 0; i < g->vertices.len; i++) {
-    PartVertex *v = &g->vertices.at[i];
+  vec_each(PartVertex, v, g->vertices) {
     v->reads.at = arena_copy(a, v->reads.at, v->reads.len * sizeof *v->reads.at);
     for (uint32_t k = 0; k < v->reads.len; k++)
       for (uint32_t j = 0; j < k && !v->reads.at[k].again; j++)

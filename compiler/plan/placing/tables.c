@@ -12,8 +12,7 @@ enum { PAIR_BITS = 5, PAIRS_FIRST = 1024 };
 static MemoEntry *distinct_entry(Arena *a, const Finder *f, Memo *seen, uint32_t rank, const Placement *p) {
   if (!f->counts) return memo_get(seen, p->on, f->m->n);
   PlaceCounts c = place_counts(a, f->m, rank, p);
-  double *key = NEW_ARRAY(a, double, rank + 1);
-  memcpy(key, c.count, rank * sizeof *key);
+  double *key = COPY_ARRAY(a, double, c.count, rank, rank + 1);
   key[rank] = c.parts;
   return memo_get(seen, key, (rank + 1) * sizeof *key);
 }

@@ -95,9 +95,9 @@ static uint32_t copy_add(Columns *c, const TaskStage *s, const Expr *read, uint3
   EinSum sum = {.n_out = n, .acc = b.dtype, .dtype = b.dtype, .domain = there};
   sum.body = expr_read(x, b.dtype, 0, read->n, at);
   stage_canonical(t, &made, &sum, &(TaskSlot){false, buffer}, 1);
-  Task *k = NEW(t->arena, Task);
-  *k = (Task){.kind = TASK_KERNEL, .place = c->task->place, .name = b.name, .unless = c->task->unless, .stop = -1,
-      .turns = -1};
+  Task *k = MAKE(t->arena, Task, .kind = TASK_KERNEL, .place = c->task->place, .name = b.name,
+      .unless = c->task->unless, .stop = -1,
+      .turns = -1);
   vec_push(t->arena, k->stages, made);
   vec_push(t->arena, c->made, k);
   return b.id;

@@ -251,8 +251,7 @@ static Task *kernel_like(TaskGraph *t, const Task *k, TaskStage s) {
 static TaskStage copy_of(TaskGraph *t, const TaskStage *s, uint32_t from, uint32_t to) {
   TaskStage copy = *s;
   EinSum sum = *s->sum;
-  TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, sum.n_slot + 1);
-  for (uint32_t m = 0; m < sum.n_slot; m++) slot[m] = s->slot[m];
+  TaskSlot *slot = COPY_ARRAY(t->arena, TaskSlot, s->slot, sum.n_slot, sum.n_slot + 1);
   slot[sum.n_slot] = (TaskSlot){false, from};
   sum.body = expr_read(t->exprs, (DType)sum.dtype, sum.n_slot, s->n_at, s->at);
   copy.buffer = (int32_t)to;

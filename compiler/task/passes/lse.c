@@ -40,8 +40,7 @@ static const Expr **labels(TaskGraph *t, uint32_t n) {
 /* The old slots, followed by `one` and `two`. */
 static TaskSlot *slots_with(const Split *p, uint32_t one, uint32_t two) {
   uint32_t n = p->stage->sum->n_slot;
-  TaskSlot *slot = NEW_ARRAY(p->t->arena, TaskSlot, n + 2);
-  for (uint32_t k = 0; k < n; k++) slot[k] = p->stage->slot[k];
+  TaskSlot *slot = COPY_ARRAY(p->t->arena, TaskSlot, p->stage->slot, n, n + 2);
   slot[n].index = one;
   slot[n + 1].index = two;
   return slot;

@@ -173,8 +173,8 @@ static uint32_t half_make(const Mirror *m, Task *k) {
   s.buffer = (int32_t)b.id, s.n_at = sum.n_out, s.at = at;
   sum.where = in_half(m);
   stage_canonical(t, &s, &sum, s.slot, sum.n_slot);
-  Task *made = NEW(t->arena, Task);
-  *made = (Task){.kind = TASK_KERNEL, .place = s.place, .name = s.name, .unless = k->unless, .stop = -1, .turns = -1};
+  Task *made = MAKE(t->arena, Task, .kind = TASK_KERNEL, .place = s.place, .name = s.name,
+      .unless = k->unless, .stop = -1, .turns = -1);
   vec_push(t->arena, made->stages, s);
   *k = *made;
   return b.id;
@@ -206,8 +206,7 @@ static TaskStage whole_make(const Mirror *m, const TaskStage *last, uint32_t hal
   bool map = last != m->s;
   uint32_t n_slot = map ? last->sum->n_slot : 0;
   EinSum sum = {.n_out = last->sum->n_out, .acc = last->sum->dtype, .dtype = last->sum->dtype};
-  TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, n_slot + 1);
-  for (uint32_t j = 0; j < n_slot; j++) slot[j] = last->slot[j];
+  TaskSlot *slot = COPY_ARRAY(t->arena, TaskSlot, last->slot, n_slot, n_slot + 1);
   slot[n_slot] = (TaskSlot){false, half};
   sum.body = whole_read(m, n_slot);
   if (map) {
@@ -226,8 +225,7 @@ static Task *mirrored(TaskGraph *t, Task *k) {
   const TaskStage *last = was.stages.len == 1 ? m.s : &was.stages.at[1];
   if (!labels_find(&m) || !pays(&m)) return NULL;
   uint32_t half = half_make(&m, k);
-  Task *whole = NEW(t->arena, Task);
-  *whole = was;
+  Task *whole = arena_copy(t->arena, &was, sizeof *whole);
   whole->n_outer = 0;
   whole->stages.at = NULL, whole->stages.len = whole->stages.cap = 0;
   vec_push(t->arena, whole->stages, whole_make(&m, last, half));

@@ -161,8 +161,8 @@ static Str axis_name(TaskGraph *t, uint32_t k) { return strings_printf(t->string
 
 /* A kernel like k with one stage. */
 static Task *kernel_of(TaskGraph *t, const Task *k, TaskStage s) {
-  Task *made = NEW(t->arena, Task);
-  *made = (Task){.kind = TASK_KERNEL, .place = k->place, .name = s.name, .unless = k->unless, .stop = -1, .turns = -1};
+  Task *made = MAKE(t->arena, Task, .kind = TASK_KERNEL, .place = k->place, .name = s.name,
+      .unless = k->unless, .stop = -1, .turns = -1);
   vec_push(t->arena, made->stages, s);
   return made;
 }
@@ -337,8 +337,7 @@ static Task *again_make(const Pad *p, const Task *k, uint32_t flag) {
   TaskGraph *t = p->t;
   TaskStage s = *p->stage;
   EinSum sum = *s.sum;
-  TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, sum.n_slot + 1);
-  for (uint32_t j = 0; j < sum.n_slot; j++) slot[j] = s.slot[j];
+  TaskSlot *slot = COPY_ARRAY(t->arena, TaskSlot, s.slot, sum.n_slot, sum.n_slot + 1);
   slot[sum.n_slot] = (TaskSlot){false, flag};
   sum.domain = expr_read(t->exprs, DT_BOOL, sum.n_slot, 0, NULL);
   stage_canonical(t, &s, &sum, slot, sum.n_slot + 1);

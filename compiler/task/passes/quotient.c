@@ -48,8 +48,7 @@ static const Expr *leaf_later(void *env, Exprs *x, const Expr *leaf) {
 /* The same with the slots of another stage, which has only labels of rows, behind the stage's own. */
 static const Expr *of_stage(Quotient *q, const TaskStage *s, const Expr *e) {
   uint32_t n = q->sum.n_slot, m = s->sum->n_slot;
-  TaskSlot *slot = NEW_ARRAY(q->t->arena, TaskSlot, n + m + 1);
-  for (uint32_t j = 0; j < n; j++) slot[j] = q->slot[j];
+  TaskSlot *slot = COPY_ARRAY(q->t->arena, TaskSlot, q->slot, n, n + m + 1);
   for (uint32_t j = 0; j < m; j++) slot[n + j] = s->slot[j];
   e = expr_map(q->t->exprs, e, leaf_later, q);
   q->slot = slot, q->sum.n_slot += m;

@@ -118,8 +118,7 @@ static const Expr *op_read(void *env, Exprs *x, const Expr *e) {
 /* Has the stage read what `kept` keeps instead of computing it; index: the labels of the read. */
 static void read_instead(TaskGraph *t, TaskStage *s, const Expr *value, uint32_t kept, uint32_t n, const Expr **index) {
   EinSum sum = *s->sum;
-  TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, sum.n_slot + 1);
-  for (uint32_t j = 0; j < sum.n_slot; j++) slot[j] = s->slot[j];
+  TaskSlot *slot = COPY_ARRAY(t->arena, TaskSlot, s->slot, sum.n_slot, sum.n_slot + 1);
   slot[sum.n_slot] = (TaskSlot){true, kept};
   Reads r = {value, expr_read(t->exprs, (DType)value->dtype, sum.n_slot, n, index)};
   sum.body = expr_map_ops(t->exprs, sum.body, op_read, &r);

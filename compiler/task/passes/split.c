@@ -416,8 +416,7 @@ static void chunks_make(const Cut *c, bool rest) {
 static void result_add(const Cut *c, Task *k, TaskStage s, EinSum *sum, bool reduces) {
   const TaskStage *o = c->stage;
   uint32_t n = o->sum->n_out, slots = o->sum->n_slot;
-  TaskSlot *slot = NEW_ARRAY(c->t->arena, TaskSlot, slots + 3);
-  for (uint32_t j = 0; j < slots; j++) slot[j] = o->slot[j];
+  TaskSlot *slot = COPY_ARRAY(c->t->arena, TaskSlot, o->slot, slots, slots + 3);
   slot[slots] = (TaskSlot){false, c->p};
   slot[slots + 1] = (TaskSlot){true, 0};
   slot[slots + 2] = (TaskSlot){false, c->v};

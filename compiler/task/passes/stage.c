@@ -222,8 +222,7 @@ void stage_inline(TaskGraph *t, TaskStage *s, uint32_t buffer, const TaskStage *
   EinSum sum = *s->sum;
   Inline k = {.s = s, .buffer = buffer, .value = expr_cast(x, from->sum->dtype, from->sum->body)};
   uint32_t n = sum.n_slot, m = from->sum->n_slot;
-  TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, n + m + 1);
-  for (uint32_t i = 0; i < n; i++) slot[i] = s->slot[i];
+  TaskSlot *slot = COPY_ARRAY(t->arena, TaskSlot, s->slot, n, n + m + 1);
   for (uint32_t i = 0; i < m; i++) slot[n + i] = from->slot[i];
   sum_map(x, &sum, leaf_inline, &k);
   stage_canonical(t, s, &sum, slot, n + m);

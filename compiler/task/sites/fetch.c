@@ -286,8 +286,7 @@ static void stage_reads_rows(Fetching *f, TaskStage *s) {
   EinSum sum = *s->sum;
   uint32_t n = sum.n_slot;
   if (!stage_reads(s, (uint32_t)f->s->buffer)) return;
-  TaskSlot *slot = NEW_ARRAY(f->arena, TaskSlot, n + 2);
-  memcpy(slot, s->slot, n * sizeof *slot);
+  TaskSlot *slot = COPY_ARRAY(f->arena, TaskSlot, s->slot, n, n + 2);
   slot[n] = (TaskSlot){false, f->result};
   slot[n + 1] = (TaskSlot){false, f->places};
   sum_map(f->x, &sum, leaf_reader, &r);

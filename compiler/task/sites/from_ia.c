@@ -228,8 +228,7 @@ static bool argmax_make(IaDoor *m, const AlgNode *n, TaskStage *s, EinSum *sum, 
   const Expr *is = expr_op2(x, OP_EQ, sum->body, value);
   if (dtype_is_float(sum->acc))
     is = expr_op2(x, OP_OR, is, expr_op2(x, OP_AND, expr_op1(x, OP_ISNAN, sum->body), expr_op1(x, OP_ISNAN, value)));
-  TaskSlot *more = NEW_ARRAY(m->arena, TaskSlot, n_slot + 1);
-  for (uint32_t i = 0; i < n_slot; i++) more[i] = slot[i];
+  TaskSlot *more = COPY_ARRAY(m->arena, TaskSlot, slot, n_slot, n_slot + 1);
   more[n_slot] = (TaskSlot){false, (uint32_t)s->buffer};
   first.reducer = RED_MIN;
   first.acc = first.dtype = DT_I64;

@@ -41,8 +41,7 @@ static bool tasks_read(const Tasks *list, uint32_t buffer) {
 static const Expr *reach_of(Sched *s) {
   const Expr *all = ex_int(s, 0);
   Map met = map_new(s->arena);
-  for (uint32_t i = 0; i < s->task->stages.len; i++) {
-    const TaskStage *st = &s->task->stages.at[i];
+  vec_each(const TaskStage, st, s->task->stages) {
     for (uint32_t a = 0; a <= st->sum->n_slot; a++) {
       bool store = a == st->sum->n_slot;
       if (store ? st->buffer < 0 : st->slot[a].kept) continue;

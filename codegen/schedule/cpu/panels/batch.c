@@ -515,13 +515,12 @@ typedef struct Copy {
 static Copy *copy_new(
     Batch *b, uint32_t index, uint32_t n, const Expr *const *at, const uint32_t *order, bool sorted) {
   Sched *s = b->s;
-  Copy *c = NEW(s->arena, Copy);
-  *c = (Copy){.other = index,
+  Copy *c = MAKE(s->arena, Copy, .other = index,
       .n = n,
       .at = at,
       .of = NEW_ARRAY(s->arena, uint32_t, n + 1),
       .rank = n,
-      .axes = NEW_ARRAY(s->arena, uint32_t, n + 1)};
+      .axes = NEW_ARRAY(s->arena, uint32_t, n + 1));
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, n + 1);
   uint32_t to = 0, n_run = sorted ? b->n_run : 0;
   const uint32_t *run = b->run + b->p.n_label - n_run;

@@ -312,8 +312,7 @@ static double tiles_stored(const Sched *s, const StagePlan *p, uint32_t v) {
 
 /* The panels with lanes along v; NULL: there are none. */
 static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v, bool fitted) {
-  Panel *t = NEW(s->arena, Panel);
-  *t = (Panel){.s = s, .p = p, .e = e, .fitted = fitted};
+  Panel *t = MAKE(s->arena, Panel, .s = s, .p = p, .e = e, .fitted = fitted);
   t->block.at = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   t->next.label = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   if (!pack_labels(t, v)) return NULL;

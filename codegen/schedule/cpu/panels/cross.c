@@ -353,8 +353,7 @@ static void blocks_walk(Cross *c, bool threads) {
 
 bool pack_cross(Panel *t, bool threads) {
   Sched *s = t->s;
-  Cross *c = NEW(s->arena, Cross);
-  *c = (Cross){.t = t};
+  Cross *c = MAKE(s->arena, Cross, .t = t);
   if (!cross_find(c)) return false;
   cross_shape_choose(c);
   c->lo = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 1);

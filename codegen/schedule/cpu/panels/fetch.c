@@ -118,8 +118,7 @@ void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, con
   }
   bool ahead = t->next.wanted && pack_is_part(x, k->transposed);
   if ((!ahead && r == NOWHERE) || k->comes) return;
-  const Expr **was = NEW_ARRAY(t->s->arena, const Expr *, n + 1);
-  memcpy(was, t->e->label, n * sizeof *was);
+  const Expr **was = COPY_ARRAY(t->s->arena, const Expr *, t->e->label, n, n + 1);
   if (ahead) labels_ahead(t, k, x, in, from);
   else t->e->label[r] = after(t, r);
   read_fetch(t->s, t->p, k->of, t->e);
@@ -223,8 +222,7 @@ bool pack_fetches_block(const Panel *t) {
 void pack_fetch_block(Panel *t, const Expr *of, int64_t shares) {
   Sched *s = t->s;
   uint32_t n = t->p->n_label, summed = summed_next(t), walked = walked_last(t);
-  const Expr **was = NEW_ARRAY(s->arena, const Expr *, n + 1);
-  memcpy(was, t->e->label, n * sizeof *was);
+  const Expr **was = COPY_ARRAY(s->arena, const Expr *, t->e->label, n, n + 1);
   for (uint32_t i = 0; i < t->n_pack; i++) {
     const Pack *k = &t->pack[i];
     if (!k->comes && !is_wanted(t, k, summed)) continue;

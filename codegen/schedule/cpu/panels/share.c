@@ -205,8 +205,7 @@ static bool leaves_lines(const Panel *t) {
 }
 
 static void near_to_far(Panel *t, Side *x) {
-  uint32_t *far = NEW_ARRAY(t->s->arena, uint32_t, x->n_far + x->n_near + 1);
-  memcpy(far, x->far, x->n_far * sizeof *far);
+  uint32_t *far = COPY_ARRAY(t->s->arena, uint32_t, x->far, x->n_far, x->n_far + x->n_near + 1);
   memcpy(far + x->n_far, x->near, x->n_near * sizeof *far);
   x->far = far, x->n_far += x->n_near, x->n_near = 0;
 }

@@ -295,8 +295,7 @@ static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
 /* A guarded body may be taken as a whole where panels are odd, so it is everywhere: its bits do not depend on that. */
 static uint32_t panel_terms(Panel *t, const RedTerm **term) {
   if (!t->guard) return red_terms(t->s, t->p->stage->sum, t->body, term);
-  RedTerm *whole = NEW(t->s->arena, RedTerm);
-  *whole = (RedTerm){t->body, false};
+  RedTerm *whole = MAKE(t->s->arena, RedTerm, t->body, false);
   *term = whole;
   return 1;
 }

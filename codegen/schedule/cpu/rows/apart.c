@@ -95,8 +95,7 @@ static bool loop_look(Apart *a) {
     if (b->at[i]->kind != LOOP_LET && b->at[i]->kind != LOOP_STORE) return false;
     if (i + 1 < b->len && b->at[i]->kind == LOOP_STORE) a->stored[b->at[i]->place] = true;
   }
-  for (uint32_t i = 0; i < b->len; i++) {
-    const LoopStmt *st = b->at[i];
+  vec_each_of(const LoopStmt, st, *b) {
     calls_find(a, st->value);
     most_take(a, st->place, st->n_at, st->at);
     if (st->kind == LOOP_LET) map_put(&a->let, key(st->place), (void *)(uintptr_t)value_of(a, st->value));
@@ -218,8 +217,7 @@ static bool loop_split(Sched *s, LoopStmt *loop) {
 
 void apart_loops(Sched *s, LoopBody *b) {
   LoopBody made = {0}, *was = into(s, &made);
-  for (uint32_t i = 0; i < b->len; i++) {
-    LoopStmt *st = b->at[i];
+  vec_each_of(LoopStmt, st, *b) {
     apart_loops(s, &st->body);
     apart_loops(s, &st->other);
     if (st->kind != LOOP_FOR || st->bind != BIND_VECTOR || !loop_split(s, st)) vec_push(s->arena, made, st);

@@ -141,8 +141,7 @@ static uint32_t column_label(Sched *s, const Task *k) {
 
 static int64_t block_rows(Sched *s, const Task *k, uint32_t label) {
   double kept = 0, others = 1;
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    const TaskStage *st = &k->stages.at[i];
+  vec_each(const TaskStage, st, k->stages) {
     double n = 4;
     for (uint32_t l = k->n_outer; l < st->sum->n_out; l++) n *= (double)task_size_guess(s->t, st->bound[l]);
     if (n > kept) kept = n;
@@ -306,8 +305,7 @@ static void labels_cut(Cut *c, TaskStage *made, int64_t rows) {
 static TaskStage stage_cut(Sched *s, const Task *k, const TaskStage *st, uint32_t label, int64_t rows) {
   Cut c = {.s = s, .st = st, .n_outer = k->n_outer, .label = label};
   TaskStage made = *st;
-  EinSum *sum = NEW(s->arena, EinSum);
-  *sum = *st->sum;
+  EinSum *sum = arena_copy(s->arena, st->sum, sizeof *sum);
   labels_cut(&c, &made, rows);
   sum->n_out++;
   sum->body = cut_expr(&c, sum->body);
@@ -327,8 +325,7 @@ const Task *block_task(Sched *s, const Task *k) {
   if (label == NOWHERE) return k;
   int64_t rows = block_rows(s, k, label);
   k = transposed_task(s, mask_task(s, k, label), label);
-  Task *made = NEW(s->arena, Task);
-  *made = *k;
+  Task *made = arena_copy(s->arena, k, sizeof *made);
   made->stages.at = NULL, made->stages.len = 0, made->stages.cap = 0;
   for (uint32_t i = 0; i < k->stages.len; i++)
     vec_push(s->arena, made->stages, stage_cut(s, k, &k->stages.at[i], label, rows));
@@ -351,8 +348,7 @@ void block_bound(Sched *s, const Expr *block) {
   if (s->rows.block_of->kind == EX_INT && s->rows.block_of->i % s->rows.block == 0) return;
   const Expr *rows = ex_int(s, s->rows.block), *left = ex_sub(s, s->rows.block_of, ex_mul(s, block, rows));
   const Expr *n = named(s, NULL, "rows", ex_min(s, rows, left));
-  for (uint32_t i = 0; i < s->task->stages.len; i++) {
-    TaskStage *st = &s->task->stages.at[i];
+  vec_each(TaskStage, st, s->task->stages) {
     st->bound[st->sum->n_out - 1] = n;
   }
 }

@@ -488,8 +488,8 @@ static void result_begin(const Scatter *c, bool threads) {
   const TaskStage *st = c->p->stage;
   TaskStage *own = &s->task->stages.at[st - s->task->stages.at];
   const EinSum *was = own->sum;
-  EinSum *sum = NEW(s->arena, EinSum);
-  *sum = (EinSum){.n_out = was->n_out, .dtype = was->dtype, .acc = was->acc, .body = red_identity(s, was)};
+  EinSum *sum = MAKE(s->arena, EinSum, .n_out = was->n_out, .dtype = was->dtype, .acc = was->acc,
+      .body = red_identity(s, was));
   Env e = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, was->n_out + 1)};
   memcpy(e.label, c->e->label, s->outer * sizeof *e.label);
   own->sum = sum;

@@ -579,8 +579,7 @@ static void how_tiles(const Tile *t) {
 
 bool tile_in_place(const Sched *s) {
   for (uint32_t i = 0; i < s->task->stages.len; i++)
-    for (uint32_t k = 0; k < s->task->stages.len; k++) {
-      const TaskStage *st = &s->task->stages.at[k];
+    vec_each(const TaskStage, st, s->task->stages) {
       for (uint32_t a = 0; a < st->sum->n_slot; a++)
         if (!st->slot[a].kept && (int64_t)st->slot[a].index == (int64_t)s->task->stages.at[i].buffer) return true;
     }

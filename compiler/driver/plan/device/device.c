@@ -124,8 +124,7 @@ static void move_put(DeviceWalk *w, DeviceMove m) {
     return;
   }
   if (w->out->moves.len == w->room) {
-    uint32_t *more = NEW_ARRAY(w->arena, uint32_t, 2 * w->room + 64);
-    for (uint32_t i = 0; i < w->room; i++) more[i] = w->before[i];
+    uint32_t *more = COPY_ARRAY(w->arena, uint32_t, w->before, w->room, 2 * w->room + 64);
     w->before = more, w->room = 2 * w->room + 64;
   }
   w->before[w->out->moves.len] = w->seen[m.row];

@@ -90,8 +90,7 @@ static bool may_join(const Contract *c, const Product *x, const Expr *e) {
 static bool join_vertex(Contract *c, Product *x, const Expr *e) {
   const EinNode *n = x->input.at[e->i];
   uint32_t labels = n->sum->n_out + n->sum->n_red;
-  const Expr **label = NEW_ARRAY(c->scratch, const Expr *, labels + 1);
-  for (uint32_t k = 0; k < n->sum->n_out; k++) label[k] = e->arg[k];
+  const Expr **label = COPY_ARRAY(c->scratch, const Expr *, e->arg, n->sum->n_out, labels + 1);
   for (uint32_t k = n->sum->n_out; k < labels; k++) {
     label[k] = expr_label(c->b.old->exprs, x->bound.len);
     if (!add_label(c, x, n->bound[k], n->label[k])) return false;

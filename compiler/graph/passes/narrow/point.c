@@ -115,8 +115,7 @@ static void look(Look *k, const Expr *e, const Expr *const *to) {
   const Expr *const *first = to;
   if (e->kind == EX_OP && e->op == OP_SELECT) {
     uint32_t n = k->n->sum->n_out + k->n->sum->n_red;
-    const Expr **pinned = NEW_ARRAY(k->w->arena, const Expr *, n + 1);
-    memcpy(pinned, to, n * sizeof *to);
+    const Expr **pinned = COPY_ARRAY(k->w->arena, const Expr *, to, n, n + 1);
     pins_add(k, e->arg[0], pinned);
     first = pinned;
   }

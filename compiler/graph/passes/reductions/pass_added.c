@@ -110,8 +110,7 @@ static const Expr *leaf_shifted(void *env, Exprs *x, const Expr *leaf) {
 static const Expr *body_of(Added *c, const EinNode *y, const Expr *term, uint32_t slots) {
   Exprs *x = c->b.g->exprs;
   const EinNode *n = y->input[term->i];
-  const Expr **to = NEW_ARRAY(c->b.arena, const Expr *, n->rank + n->sum->n_red + 1);
-  for (uint32_t d = 0; d < n->rank; d++) to[d] = term->arg[d];
+  const Expr **to = COPY_ARRAY(c->b.arena, const Expr *, term->arg, n->rank, n->rank + n->sum->n_red + 1);
   for (uint32_t k = 0; k < n->sum->n_red; k++) to[n->rank + k] = expr_label(x, y->rank + k);
   return expr_map(x, expr_relabel(x, n->sum->body, n->rank + n->sum->n_red, to), leaf_shifted, &slots);
 }

@@ -164,8 +164,7 @@ static EinNode *lagged(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   uint32_t labels = s.n_out + s.n_red;
   bool made = false;
   if (!s.n_red || labels > ORDER_LABELS || reducer_is_arg(s.reducer) || s.by) return rebuild_copy(b, r, n);
-  const Expr **bound = NEW_ARRAY(b->arena, const Expr *, labels + 1);
-  for (uint32_t k = 0; k < labels; k++) bound[k] = n->bound[k];
+  const Expr **bound = COPY_ARRAY(b->arena, const Expr *, n->bound, labels, labels + 1);
   for (uint32_t k = s.n_out; k < labels; k++)
     for (uint32_t i = 0; i < s.n_out; i++) {
       uint64_t both = expr_label(b->old->exprs, k)->labels | expr_label(b->old->exprs, i)->labels;

@@ -198,8 +198,7 @@ static EinNode *windowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   bool made = false;
   if (!s.where || labels > ORDER_LABELS || reducer_is_arg(s.reducer))
     return rebuild_copy(b, r, n);
-  const Expr **bound = NEW_ARRAY(b->arena, const Expr *, labels + 1);
-  for (uint32_t k = 0; k < labels; k++) bound[k] = n->bound[k];
+  const Expr **bound = COPY_ARRAY(b->arena, const Expr *, n->bound, labels, labels + 1);
   for (uint32_t k = s.n_out; k < labels; k++) made |= window_put(w, n, &s, bound, k, false);
   if (!made) return rebuild_copy(b, r, n);
   for (uint32_t k = s.n_out; k < labels; k++) window_put(w, n, &s, bound, k, true);

@@ -197,6 +197,12 @@ static const Expr *leaf_of(void *env, Exprs *x, const Expr *leaf) {
 
 const Expr *ex_of(Env *e, const Expr *of) { return expr_map(e->s->x, of, leaf_of, e); }
 
+const Expr **ex_store_at(Env *e, const TaskStage *st) {
+  const Expr **at = NEW_ARRAY(e->s->arena, const Expr *, st->n_at + 1);
+  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(e, st->at[k]);
+  return at;
+}
+
 /* ---- sharing --------------------------------------------------------------------------------------- */
 
 typedef struct Part {        /* what is known of a subexpression */

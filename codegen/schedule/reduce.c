@@ -151,6 +151,22 @@ const Expr *red_beats(Sched *s, const EinSum *sum, const Expr *v, const Expr *be
   return expr_op2(s->x, OP_AND, expr_op1(s->x, OP_NOT, is_nan(s, best)), either);
 }
 
+const Expr *red_beats_lanes(Sched *s, const EinSum *sum, const Expr *v, const Expr *best) {
+  bool most = sum->reducer == RED_ARGMAX;
+  if (!dtype_is_float(sum->acc)) return expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
+  const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
+  return expr_and(s->x, not_less, expr_op1(s->x, OP_NOT, expr_op1(s->x, OP_ISNAN, best)));
+}
+
+const Expr *red_some(Sched *s, const TaskStage *st, uint32_t n, const uint32_t *label) {
+  const Expr *some = NULL;
+  for (uint32_t k = 0; k < n; k++) {
+    const Expr *size = st->bound[label[k]];
+    if (size->kind != EX_INT || size->i < 1) some = expr_and(s->x, some, expr_op2(s->x, OP_GT, size, ex_int(s, 0)));
+  }
+  return some;
+}
+
 const Expr *red_position(Sched *s, const StagePlan *p, const Env *e) {
   const Expr *at = ex_int(s, 0);
   for (uint32_t l = p->stage->sum->n_out; l < p->n_label; l++)

@@ -174,6 +174,7 @@ typedef struct Env {         /* what a stage's labels and reads become */
   const Expr **packed;       /* replacements for reads of slots after the stage's own */
 } Env;
 const Expr *ex_of(Env *e, const Expr *of);
+const Expr **ex_store_at(Env *e, const TaskStage *st); /* the index at which st stores the point */
 const Expr *ex_slot(Env *e, const Expr *leaf); /* a read of a slot, whose indices are already the kernel's */
 /* The position of a kept value that has *n labels of its own, `own`; updates *n. */
 const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own);
@@ -351,6 +352,7 @@ const Expr *stream_if(Sched *s, const TaskStage *stage);
 LoopBody *stream_when(Sched *s, const Expr *when, LoopBody **other);
 /* Streams `count` elements of the stage's result from the current point of e, in row-major order over that many of
  * its last axes, all covered whole but the first. */
+const Expr *stream_lead(Sched *s, const TaskStage *st, Env *e); /* how far the point is from the next cache line */
 void stream_from(Sched *s, const TaskStage *stage, Env *e, const Expr *from, const Expr *count, uint32_t axes);
 /* Streams a row of the stage's result along a label. If it starts at a cache line, it goes line by line, from
  * registers; otherwise in longer pieces, from memory. `make` computes `count` values from lo on, in arrays of `most`
@@ -490,8 +492,11 @@ Op red_op(const EinSum *sum);
 /* For argmax and argmin: whether v, which comes later, replaces `best`: the first NaN beats everything, the first of
  * equals wins. */
 const Expr *red_beats(Sched *s, const EinSum *sum, const Expr *v, const Expr *best);
+const Expr *red_beats_lanes(Sched *s, const EinSum *sum, const Expr *v, const Expr *best); /* in fewer operations */
 /* The number of the current point among all. */
 const Expr *red_position(Sched *s, const StagePlan *p, const Env *e);
+/* Whether there are points of these labels; NULL: there are. */
+const Expr *red_some(Sched *s, const TaskStage *st, uint32_t n, const uint32_t *label);
 enum { LANES_LEAST = 16 };    /* the least extent of a reduced label in lanes */
 /* The score of the innermost reduced label for lanes: as plan_score, over the reads only. */
 double red_score(const StagePlan *p);

@@ -120,9 +120,7 @@ void value_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
     if (st->buffer >= 0) value = place_read(s, place, n, kept);
   }
   if (st->buffer < 0) return;
-  const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
-  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(e, st->at[k]);
-  store_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, value);
+  store_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, ex_store_at(e, st), value);
 }
 
 /* Whether a stage that continues from argmax or argmin of one label reads the value at the place that was found, which

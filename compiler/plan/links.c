@@ -209,25 +209,14 @@ double links_reduce(
   return most + (3 * parts + 2 * (parts - 1)) * share / l->memory;
 }
 
-/* All sites of a group have a share, and get the others'. */
-static double gathered(const Links *l, double share, const Placement *to) {
-  const Mesh *m = l->mesh;
-  double copies = sites_from(m, 0, to, PLACE_ALL), most = 0;
-  for (uint32_t k = 0; k < l->n; k++) {
-    uint32_t axes = l->link[k].axes;
-    double in = sites_inside(m, axes) * share * (copies - sites_from(m, axes, to, PLACE_ALL)) / l->link[k].rate;
-    most = in > most ? in : most;
-  }
-  return most + exchange(l, axes_of(m, to, PLACE_ALL));
-}
-
-/* The sites at first places send to all sites of their groups, each `each`. */
+/* The sites at first places of `stored` send to all sites of their groups, each `each`. stored NULL: all sites of a
+ * group have a share, and get the others'. */
 static double given(const Links *l, double each, const Placement *stored, const Placement *to) {
   const Mesh *m = l->mesh;
   double copies = sites_from(m, 0, to, PLACE_ALL), most = 0;
   for (uint32_t k = 0; k < l->n; k++) {
     uint32_t axes = l->link[k].axes;
-    double inside = sites_inside(m, axes), senders = inside / sites_from(m, axes, stored, PLACE_FIRST);
+    double senders = sites_inside(m, axes) / (stored ? sites_from(m, axes, stored, PLACE_FIRST) : 1);
     double out = senders * each * (copies - sites_from(m, axes, to, PLACE_ALL)) / l->link[k].rate;
     most = out > most ? out : most;
   }
@@ -240,10 +229,10 @@ double links_copies(const Links *l, uint32_t rank, const int64_t *extent, double
   double copies = sites_from(m, 0, to, PLACE_ALL), firsts = sites_from(m, 0, stored, PLACE_FIRST);
   double block = size * share_of(m, rank, extent, to, 1);
   if (copies <= 1) return 0;
-  if (firsts <= 1) return gathered(l, block / copies, to) + links_together(l, rank, extent, size, stored, to);
+  if (firsts <= 1) return given(l, block / copies, NULL, to) + links_together(l, rank, extent, size, stored, to);
   if (firsts < copies) return given(l, block * firsts / copies, stored, to) + 2 * block / l->memory;
   if (!move_gives_shares(block, copies)) return given(l, block, stored, to);
-  return given(l, block / copies, stored, to) + gathered(l, block / copies, to);
+  return given(l, block / copies, stored, to) + given(l, block / copies, NULL, to);
 }
 
 /* ---- meshes ---------------------------------------------------------------------------------------------------- */

@@ -187,7 +187,7 @@ static void side_fill(Tiles *t, uint32_t slot) {
   const Expr *value = ex_of(t->env, tiles_read(t, slot)),
              *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->slot.wide[slot])), point);
   store_add(s, t->slot.shared[slot], 1, &at,
-      expr_op(s->x, OP_SELECT, 3, (const Expr *[]){there, value, tiles_nothing(s, (DType)value->dtype)}));
+      expr_select(s->x, there, value, tiles_nothing(s, (DType)value->dtype)));
   into(s, was);
 }
 

@@ -261,9 +261,7 @@ static void stage_store(Wide *w, uint32_t i, Env *first, uint32_t array) {
   if (s->of_stage[i] != NOWHERE)
     group_store(w, s->of_stage[i], st->sum->n_out - s->outer, first->label + s->outer, array);
   if (st->buffer < 0) return;
-  const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
-  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(first, st->at[k]);
-  group_store(w, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, array);
+  group_store(w, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, ex_store_at(first, st), array);
 }
 
 static uint32_t array_new(Wide *w, uint32_t i) {

@@ -454,8 +454,7 @@ EinGraph *graph_branches(Arena *a, const EinGraph *g, PassNotes *notes) {
     for (uint32_t i = 0; i < old->outputs.len; i++) c.use[old->outputs.at[i].node->id].elsewhere = true;
     for (uint32_t i = 0; i < old->asserts.len; i++) c.use[old->asserts.at[i].node->id].elsewhere = true;
     groups_find(&c, old->top);
-    made = rebuild(&c.b, a, old, &rules, &c);
-    arena_free(c.scratch);
+    made = rebuild_free(&c.b, a, old, &rules, &c, c.scratch);
     if (!c.some) break;
   }
   return made;

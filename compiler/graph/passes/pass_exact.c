@@ -325,9 +325,7 @@ const EinNode *graph_inexact(const EinGraph *g) { return inexact_in(g->top); }
 
 static EinGraph *made_by(const RebuildRules *rules, Arena *a, const EinGraph *g, PassNotes *notes) {
   Exact c = {.b = {.arena = a, .old = g, .pass = "exact", .notes = notes}, .scratch = arena_new(), .x = g->exprs};
-  EinGraph *made = rebuild(&c.b, a, g, rules, &c);
-  arena_free(c.scratch);
-  return made;
+  return rebuild_free(&c.b, a, g, rules, &c, c.scratch);
 }
 
 EinGraph *graph_exact(Arena *a, const EinGraph *g, PassNotes *notes) {

@@ -151,8 +151,7 @@ EinGraph *graph_hoist(Arena *a, const EinGraph *g, PassNotes *notes) {
   for (uint32_t round = 0; round < ROUNDS_MOST; round++) {
     Hoist c = {.b = {.arena = a, .old = made ? made : g, .pass = "hoist", .notes = notes}, .scratch = arena_new()};
     c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
-    made = rebuild(&c.b, a, c.b.old, &rules, &c);
-    arena_free(c.scratch);
+    made = rebuild_free(&c.b, a, c.b.old, &rules, &c, c.scratch);
     if (!c.some) break;
   }
   return made;

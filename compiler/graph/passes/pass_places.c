@@ -187,7 +187,6 @@ EinGraph *graph_places(Arena *a, const EinGraph *g, PassNotes *notes) {
   Places c = {.b = {.arena = a, .old = g, .pass = "places", .notes = notes}, .scratch = arena_new()};
   c.shown = nodes_shown(a, g);
   c.uses = nodes_used(a, g);
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
+  EinGraph *made = rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
   return c.some ? graph_simplify(a, graph_dead(a, made, notes), notes) : made;
 }

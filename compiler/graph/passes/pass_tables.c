@@ -214,7 +214,5 @@ static EinNode *with_tables(void *env, Rebuild *b, EinRegion *r, const EinNode *
 EinGraph *graph_tables(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = with_tables};
   Tables c = {.b = {.arena = a, .old = g, .pass = "tables", .notes = notes}, .scratch = arena_new()};
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
-  return made;
+  return rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
 }

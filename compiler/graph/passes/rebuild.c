@@ -213,6 +213,12 @@ EinGraph *rebuild(Rebuild *b, Arena *a, const EinGraph *g, const RebuildRules *r
   return b->g;
 }
 
+EinGraph *rebuild_free(Rebuild *b, Arena *a, const EinGraph *g, const RebuildRules *rules, void *env, Arena *scratch) {
+  EinGraph *made = rebuild(b, a, g, rules, env);
+  arena_free(scratch);
+  return made;
+}
+
 /* ---- what uses a node ------------------------------------------------------------------------- */
 
 static void show(bool *shown, const EinNode *n) {

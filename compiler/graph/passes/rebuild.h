@@ -35,6 +35,8 @@ struct Rebuild {
 
 /* Makes the new graph. The caller owns b, so that callbacks can reach it through env. */
 EinGraph *rebuild(Rebuild *b, Arena *a, const EinGraph *g, const RebuildRules *rules, void *env);
+/* The same; then frees what the rules needed. */
+EinGraph *rebuild_free(Rebuild *b, Arena *a, const EinGraph *g, const RebuildRules *rules, void *env, Arena *scratch);
 EinNode *rebuild_copy(Rebuild *b, EinRegion *r, const EinNode *n);
 /* Makes the replacement of a node that was not kept, there. */
 void rebuild_node(Rebuild *b, EinRegion *r, const EinNode *n);

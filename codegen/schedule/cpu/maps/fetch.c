@@ -215,8 +215,7 @@ static bool is_of_tile(Sched *s, const FetchRows *f, uint32_t buffer, uint32_t n
 static void point_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *const *read) {
   const TaskStage *st = e->stage;
   if (st->buffer >= 0 && is_of_tile(s, f, (uint32_t)st->buffer, st->n_at, st->at)) {
-    const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
-    for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(e, st->at[k]);
+    const Expr **at = ex_store_at(e, st);
     fetch_add(s, place_read(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at));
   }
   for (uint32_t a = 0; a < st->sum->n_slot && read; a++) {

@@ -295,15 +295,10 @@ static void walk_side(Squares *q, Walk *w, int side) {
 /* How far a row of the result, all of which lie alike, is from the next cache line. */
 static const Expr *row_lead(Squares *q) {
   Sched *s = q->s;
-  const TaskStage *st = q->p->stage;
-  const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
   q->e->label[q->side_of[LANES]] = ex_int(s, 0);
   q->e->label[q->side_of[OTHER]] = q->tile.first[OTHER];
   if (q->group != NOWHERE) q->e->label[q->label[q->group]] = q->tile.from;
-  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(q->e, st->at[k]);
-  uint32_t lead = place_own(s, NULL, "lead", DT_I64, 0, NULL);
-  lead_add(s, lead, place_read(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at));
-  return scalar_read(s, lead);
+  return stream_lead(s, q->p->stage, q->e);
 }
 
 /* Walks what lies around the squares, or the tiles. */

@@ -89,20 +89,20 @@ LoopBody *stream_when(Sched *s, const Expr *when, LoopBody **other) {
 }
 
 void stream_from(Sched *s, const TaskStage *st, Env *e, const Expr *from, const Expr *count, uint32_t axes) {
-  const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
-  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(e, st->at[k]);
-  stream_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, from, count, axes);
+  stream_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, ex_store_at(e, st), from, count, axes);
+}
+
+const Expr *stream_lead(Sched *s, const TaskStage *st, Env *e) {
+  const Expr **at = ex_store_at(e, st);
+  uint32_t lead = place_own(s, NULL, "lead", DT_I64, 0, NULL);
+  lead_add(s, lead, place_read(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at));
+  return scalar_read(s, lead);
 }
 
 /* The distance from the element at lo to the next cache line. */
 static const Expr *lead_of(Sched *s, const StreamRow *r, const Expr *lo) {
-  const TaskStage *st = r->stage;
-  const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
-  uint32_t lead = place_own(s, NULL, "lead", DT_I64, 0, NULL);
   r->e->label[r->label] = lo;
-  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(r->e, st->at[k]);
-  lead_add(s, lead, place_read(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at));
-  return scalar_read(s, lead);
+  return stream_lead(s, r->stage, r->e);
 }
 
 static void lines(Sched *s, const StreamRow *r, const Expr *lo, const Expr *count) {

@@ -122,8 +122,7 @@ static bool passes_nan(const EinSum *sum) {
 
 /* The better of the two; a if b is NaN. */
 static const Expr *extreme_of(Sched *s, const EinSum *sum, const Expr *a, const Expr *b) {
-  const Expr *pick[3] = {expr_op2(s->x, red_most(sum) ? OP_GT : OP_LT, b, a), b, a};
-  return expr_op(s->x, OP_SELECT, 3, pick);
+  return expr_select(s->x, expr_op2(s->x, red_most(sum) ? OP_GT : OP_LT, b, a), b, a);
 }
 
 /* ---- at a point ---------------------------------------------------------------------------------------------- */
@@ -147,22 +146,16 @@ static void arg_step(
     Sweep *w, const SweepPart *q, const Expr *base, const Expr *l, const Expr *value, const Expr *has) {
   Sched *s = w->s;
   const EinSum *sum = sum_of(q);
-  bool most = red_most(sum);
   const Expr *v = let_read(s, "v", value), *best = let_read(s, "best", lane(s, q->acc, l)),
              *at = let_read(s, "was", lane(s, q->at, l));
-  const Expr *hot = expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
-  if (dtype_is_float(sum->acc)) {
-    const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
-    hot = expr_and(s->x, not_less, expr_op1(s->x, OP_NOT, expr_op1(s->x, OP_ISNAN, best)));
-  }
+  const Expr *hot = red_beats_lanes(s, sum, v, best);
   if (has) { /* all operands exist, so that `and` and `or` do not branch */
     const Expr *placed = let_read(s, "placed", is_placed(s, at)), *beats = let_read(s, "beats", hot);
     hot = expr_op2(s->x, OP_AND, has, expr_op2(s->x, OP_OR, expr_op1(s->x, OP_NOT, placed), beats));
   }
-  const Expr *better[3] = {let_read(s, "hot", hot), v, best};
-  lane_store(s, q->acc, l, expr_op(s->x, OP_SELECT, 3, better));
-  better[1] = place_of(w, q, base), better[2] = at;
-  lane_store(s, q->at, l, expr_op(s->x, OP_SELECT, 3, better));
+  hot = let_read(s, "hot", hot);
+  lane_store(s, q->acc, l, expr_select(s->x, hot, v, best));
+  lane_store(s, q->at, l, expr_select(s->x, hot, place_of(w, q, base), at));
 }
 
 static void lane_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr *l) {
@@ -171,10 +164,8 @@ static void lane_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr
   const Expr *body = ex_of(q->e, sum->body), *value, *has = NULL;
   if (sum->where && where_is_mask(s, q->p, w->loop[w->n_loop - 1]))
     has = let_read(s, "has", ex_shared(s, ex_of(q->e, sum->where)));
-  if (has && !red_is_arg(sum)) {
-    const Expr *pick[3] = {has, let_read(s, "v", ex_shared(s, body)), red_identity(s, sum)};
-    body = expr_op(s->x, OP_SELECT, 3, pick);
-  }
+  if (has && !red_is_arg(sum))
+    body = expr_select(s->x, has, let_read(s, "v", ex_shared(s, body)), red_identity(s, sum));
   value = expr_cast(s->x, lane_dtype(sum), ex_shared(s, body));
   if (red_is_arg(sum)) {
     arg_step(w, q, base, l, value, has);
@@ -328,8 +319,7 @@ static void places_fold(Sweep *w, const SweepPart *q, uint32_t top) {
   const Expr *at = let_read(s, "was", lane(s, q->at, l));
   if (sum_of(q)->where) has = expr_op2(s->x, OP_AND, has, is_placed(s, at));
   const Expr *flag = let_read(s, "has", has);
-  const Expr *place[3] = {flag, expr_op2(s->x, OP_ADD, at, expr_cast(s->x, t, l)), none};
-  lane_store(s, q->at, l, expr_op(s->x, OP_SELECT, 3, place));
+  lane_store(s, q->at, l, expr_select(s->x, flag, expr_op2(s->x, OP_ADD, at, expr_cast(s->x, t, l)), none));
   into(s, was);
   for (int64_t half = w->width / 2; half >= 1; half /= 2) {
     l = half > 1 ? lanes_open(s, ex_int(s, half)) : ex_int(s, 0);
@@ -371,8 +361,7 @@ static void fold_end(Sweep *w, const SweepPart *q, const Fold *f) {
   if (f->bad != NOWHERE) {
     const Expr *any = expr_op2(s->x, OP_NE, lane(s, f->bad, zero), expr_int(s->x, DT_I32, 0)),
                *value = lane(s, f->to, zero);
-    const Expr *pick[3] = {any, expr_real(s->x, (DType)value->dtype, NAN), value};
-    lane_store(s, f->to, zero, expr_op(s->x, OP_SELECT, 3, pick));
+    lane_store(s, f->to, zero, expr_select(s->x, any, expr_real(s->x, (DType)value->dtype, NAN), value));
   }
   if (red_is_arg(sum_of(q))) places_fold(w, q, f->to);
 }
@@ -471,14 +460,10 @@ static LoopBody *loops_open(Sweep *w, uint32_t cut, int64_t step, const Expr **l
 /* The position; -1 if there are no points. */
 static const Expr *place_result(Sweep *w, const SweepPart *q) {
   Sched *s = w->s;
-  const Expr *own = lane(s, q->at, ex_int(s, 0)), *at = expr_cast(s->x, DT_I64, own), *some = NULL;
-  for (uint32_t k = 0; k < w->n_loop; k++) {
-    const Expr *n = q->p->stage->bound[w->loop[k]];
-    if (n->kind != EX_INT || n->i < 1) some = expr_and(s->x, some, expr_op2(s->x, OP_GT, n, ex_int(s, 0)));
-  }
+  const Expr *own = lane(s, q->at, ex_int(s, 0)), *at = expr_cast(s->x, DT_I64, own);
+  const Expr *some = red_some(s, q->p->stage, w->n_loop, w->loop);
   if (sum_of(q)->where) some = expr_op2(s->x, OP_NE, own, place_none(s, (DType)own->dtype));
-  const Expr *choice[3] = {some, at, ex_int(s, -1)};
-  return some ? expr_op(s->x, OP_SELECT, 3, choice) : at;
+  return some ? expr_select(s->x, some, at, ex_int(s, -1)) : at;
 }
 
 static void results(Sweep *w) {

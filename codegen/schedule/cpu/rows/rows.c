@@ -366,10 +366,7 @@ static uint32_t store_of(Rows *r, uint32_t store) {
 
 /* The index in the result of stage `store` at the current point. */
 static const Expr **store_at(Rows *r, uint32_t store) {
-  const TaskStage *st = r->at[store].p.stage;
-  const Expr **at = NEW_ARRAY(r->s->arena, const Expr *, st->n_at + 1);
-  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(&r->at[store].e, st->at[k]);
-  return at;
+  return ex_store_at(&r->at[store].e, r->at[store].p.stage);
 }
 
 static void ready(Rows *r, uint32_t k);

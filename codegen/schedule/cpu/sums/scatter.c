@@ -298,11 +298,8 @@ static void best_take(Scatter *c, uint32_t acc, const Expr *const *at) {
 
 /* The current point's place in the result. */
 static const Expr *const *result_at(const Scatter *c, uint32_t *n) {
-  const TaskStage *st = c->p->stage;
-  const Expr **at = NEW_ARRAY(c->s->arena, const Expr *, st->n_at + 1);
-  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(c->e, st->at[k]);
-  *n = st->n_at;
-  return at;
+  *n = c->p->stage->n_at;
+  return ex_store_at(c->e, c->p->stage);
 }
 
 /* Whether the domain may be tested before the points are walked over. */

@@ -33,33 +33,21 @@ static void strip_arg(Strip *x, const Expr *l, const Expr *value) {
   Tile *t = x->t;
   Sched *s = t->s;
   const EinSum *sum = t->p->stage->sum;
-  bool most = sum->reducer == RED_ARGMAX;
-  const Expr *v = tile_let(s, value), *best = tile_let(s, tile_cell(t, x->acc, l)),
-             *hot = expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
-  const Expr *at = ex_int(s, 0);
+  const Expr *v = tile_let(s, value), *best = tile_let(s, tile_cell(t, x->acc, l)), *at = ex_int(s, 0);
   for (uint32_t k = sum->n_out; k < t->p->n_label; k++)
     at = ex_add(s, ex_mul(s, at, t->p->stage->bound[k]), t->e->label[k]);
-  if (dtype_is_float(sum->acc)) {
-    const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
-    hot = expr_and(s->x, not_less, expr_op1(s->x, OP_NOT, expr_op1(s->x, OP_ISNAN, best)));
-  }
-  const Expr *pick[3] = {tile_let(s, hot), v, best};
-  store_add(s, x->acc, 1, &l, expr_op(s->x, OP_SELECT, 3, pick));
-  pick[1] = expr_cast(s->x, place_dtype(t), at), pick[2] = tile_let(s, tile_cell(t, x->at, l));
-  store_add(s, x->at, 1, &l, expr_op(s->x, OP_SELECT, 3, pick));
+  const Expr *hot = tile_let(s, red_beats_lanes(s, sum, v, best));
+  store_add(s, x->acc, 1, &l, expr_select(s->x, hot, v, best));
+  const Expr *was = tile_let(s, tile_cell(t, x->at, l));
+  store_add(s, x->at, 1, &l, expr_select(s->x, hot, expr_cast(s->x, place_dtype(t), at), was));
 }
 
 /* The position; -1 if there are no points. */
 static const Expr *strip_place(Strip *x, const Expr *l) {
   Sched *s = x->t->s;
   const StagePlan *p = x->t->p;
-  const Expr *at = expr_cast(s->x, DT_I64, tile_cell(x->t, x->at, l)), *some = NULL;
-  for (uint32_t k = 0; k < p->n_red; k++) {
-    const Expr *n = p->stage->bound[p->red[k]];
-    if (n->kind != EX_INT || n->i < 1) some = expr_and(s->x, some, expr_op2(s->x, OP_GT, n, ex_int(s, 0)));
-  }
-  const Expr *choice[3] = {some, at, ex_int(s, -1)};
-  return some ? expr_op(s->x, OP_SELECT, 3, choice) : at;
+  const Expr *at = expr_cast(s->x, DT_I64, tile_cell(x->t, x->at, l)), *some = red_some(s, p->stage, p->n_red, p->red);
+  return some ? expr_select(s->x, some, at, ex_int(s, -1)) : at;
 }
 
 /* Whether the read comes from memory, in rows of halves along the strip: short rows, that end before the hardware's

@@ -288,7 +288,5 @@ EinGraph *graph_flat(Arena *a, const EinGraph *g, PassNotes *notes) {
     region_look(&c, g->top, !round);
     if (round == ROUNDS_MOST) memset(c.apart, 0, g->n_nodes), memset(c.group, 0, g->n_nodes * sizeof *c.group);
   }
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
-  return made;
+  return rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
 }

@@ -230,7 +230,6 @@ EinGraph *graph_parts(Arena *a, const EinGraph *g, PassNotes *notes) {
   for (uint32_t i = 0; i < g->n_nodes; i++) c.label[i] = NONE;
   ranges_of_region(&c, g->top);
   decide(&c, g->top);
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
+  EinGraph *made = rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
   return c.taken.len ? graph_simplify(a, made, notes) : made;
 }

@@ -93,9 +93,7 @@ EinGraph *graph_contract_on(Arena *a, const EinGraph *g, PassNotes *notes, int64
   for (uint32_t i = 0; i < g->outputs.len; i++) use(&c, g->outputs.at[i].node);
   for (uint32_t i = 0; i < g->asserts.len; i++) use(&c, g->asserts.at[i].node);
   for (uint32_t i = all.len; i-- > 0;) decide_vertex(&c, all.at[i]);
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
-  return made;
+  return rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
 }
 
 EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes) {

@@ -477,7 +477,6 @@ EinGraph *graph_masks(Arena *a, const EinGraph *g, PassNotes *notes) {
   Masks c = {.b = {.arena = a, .old = g, .pass = "masks", .notes = notes}, .scratch = arena_new()};
   c.rules = rules_new(c.scratch, g->exprs);
   c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
+  EinGraph *made = rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
   return c.some ? graph_simplify(a, made, notes) : made;
 }

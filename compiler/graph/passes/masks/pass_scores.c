@@ -411,7 +411,5 @@ EinGraph *graph_scores(Arena *a, const EinGraph *g, PassNotes *notes) {
   c.shown = nodes_shown(c.scratch, g);
   readers_find(&c, g->top);
   region_find(&c, g->top);
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
-  return made;
+  return rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
 }

@@ -176,7 +176,6 @@ EinGraph *graph_alike(Arena *a, const EinGraph *g, PassNotes *notes) {
   Alike c = {.b = {.arena = a, .old = g, .pass = "alike", .notes = notes}, .scratch = arena_new(),
       .stays = nodes_shown(a, g), .fold = NEW_ARRAY(a, Fold, g->n_nodes + 1)};
   readers_look(&c, g->top);
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
+  EinGraph *made = rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
   return c.some ? graph_simplify(a, made, notes) : made;
 }

@@ -187,9 +187,7 @@ static EinNode *first_make(Rebuild *b, EinRegion *r, const Chosen *c) {
   s.where = NULL;
   s.domain = c->domain ? expr_relabel(c->p, c->domain, all, to) : NULL;
   s.dtype = s.acc;
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, s.n_slot + 1);
-  for (uint32_t i = 0; i < s.n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
-  return rebuild_part(b, r, n, &s, bound, label, input);
+  return rebuild_part(b, r, n, &s, bound, label, rebuild_inputs(b, n, 0));
 }
 
 /* Adds the first step's result up over what is left. */
@@ -205,8 +203,7 @@ static EinNode *second_make(Rebuild *b, EinRegion *r, const Chosen *c, EinNode *
     to[c->of[k]] = at[k] = expr_label(c->p, own);
     bound[own] = n->bound[c->of[k]], label[own] = n->label[c->of[k]];
   }
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, s.n_slot + 2);
-  for (uint32_t i = 0; i < s.n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
+  EinNode **input = rebuild_inputs(b, n, 1);
   input[s.n_slot] = first;
   s.n_red = next - s.n_out;
   s.body = expr_read(c->p, s.acc, s.n_slot++, c->n_out, at);
@@ -228,7 +225,5 @@ EinGraph *graph_chosen(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = chosen_apart};
   Rebuild b = {.arena = a, .old = g, .pass = "chosen", .notes = notes};
   Arena *scratch = arena_new();
-  EinGraph *made = rebuild(&b, a, g, &rules, scratch);
-  arena_free(scratch);
-  return made;
+  return rebuild_free(&b, a, g, &rules, scratch, scratch);
 }

@@ -514,9 +514,8 @@ EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes) {
   do {
     Classes c = {.b = {.arena = a, .old = g, .pass = "classes", .notes = notes}, .scratch = arena_new()};
     c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
-    g = made = rebuild(&c.b, a, g, &rules, &c);
+    g = made = rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
     again = c.again && ++passes < PASSES_MOST;
-    arena_free(c.scratch);
   } while (again);
   return made;
 }

@@ -491,7 +491,6 @@ EinGraph *graph_either(Arena *a, const EinGraph *g, PassNotes *notes) {
   c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
   for (uint32_t i = 0; i < g->checks.len && i < 16; i++) vec_push(c.scratch, c.checks, g->checks.at[i].cond);
   bool some = some_split(&c, g->top);
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
+  EinGraph *made = rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
   return some ? graph_simplify(a, made, notes) : made;
 }

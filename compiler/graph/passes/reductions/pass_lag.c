@@ -184,7 +184,5 @@ static EinNode *lagged(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
 EinGraph *graph_lag(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = lagged};
   Lags w = {.b = {.arena = a, .old = g, .pass = "lag", .notes = notes}, .scratch = arena_new()};
-  EinGraph *made = rebuild(&w.b, a, g, &rules, &w);
-  arena_free(w.scratch);
-  return made;
+  return rebuild_free(&w.b, a, g, &rules, &w, w.scratch);
 }

@@ -122,7 +122,6 @@ static EinNode *written_out(void *env, Rebuild *b, EinRegion *r, const EinNode *
 EinGraph *graph_powers(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = written_out};
   Powers c = {.b = {.arena = a, .old = g, .pass = "powers", .notes = notes}, .scratch = arena_new()};
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
+  EinGraph *made = rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
   return c.some ? graph_simplify(a, made, notes) : made;
 }

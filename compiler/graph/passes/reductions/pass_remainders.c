@@ -199,7 +199,6 @@ static EinNode *divided(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
 EinGraph *graph_remainders(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = divided};
   Remainders c = {.b = {.arena = a, .old = g, .pass = "remainders", .notes = notes}, .scratch = arena_new()};
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
+  EinGraph *made = rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
   return c.some ? graph_simplify(a, made, notes) : made;
 }

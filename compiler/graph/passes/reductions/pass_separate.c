@@ -393,7 +393,5 @@ EinGraph *graph_separate(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = separated};
   Separate c = {.b = {.arena = a, .old = g, .pass = "separate", .notes = notes}, .scratch = arena_new()};
   c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
-  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
-  arena_free(c.scratch);
-  return made;
+  return rebuild_free(&c.b, a, g, &rules, &c, c.scratch);
 }

@@ -210,9 +210,7 @@ static EinNode *windowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
 static EinGraph *windows_made(Arena *a, const EinGraph *g, PassNotes *notes, bool sites) {
   static const RebuildRules rules = {.vertex = windowed};
   Windows w = {.b = {.arena = a, .old = g, .pass = "window", .notes = notes}, .scratch = arena_new(), .sites = sites};
-  EinGraph *made = rebuild(&w.b, a, g, &rules, &w);
-  arena_free(w.scratch);
-  return made;
+  return rebuild_free(&w.b, a, g, &rules, &w, w.scratch);
 }
 
 EinGraph *graph_window(Arena *a, const EinGraph *g, PassNotes *notes) {

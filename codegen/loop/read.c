@@ -203,7 +203,6 @@ static bool want_known(LoopReader *r, bool place, uint32_t *out) {
 }
 
 static bool want_var(LoopReader *r, uint32_t *out) { return want_known(r, false, out); }
-static bool want_place_name(LoopReader *r, uint32_t *out) { return want_known(r, true, out); }
 
 /* `grid x`, `block y` */
 static bool want_axis(LoopReader *r, LoopStmt *s) {
@@ -275,7 +274,7 @@ static bool want_part(LoopReader *r, LoopStmt *s, LoopMatrix *m, const LoopPart 
   if (x->kind == FORM_INT) *(int64_t *)field = x->usual;
   if (!part_follows(r, x)) return x->may;
   switch (x->kind) {
-  case FORM_PLACE: return want_place_name(r, &s->place);
+  case FORM_PLACE: return want_known(r, true, &s->place);
   case FORM_VAR: return want_var(r, &s->var);
   case FORM_AT: return want_list(r, false, &s->n_at, &s->at);
   case FORM_EXPR: return want_value(r, field);

@@ -65,10 +65,6 @@ static bool keys_equal(const Expr *e) {
   return e->kind == EX_OP && e->op == OP_EQ && e->arg[0]->kind == EX_LABEL && e->arg[1]->kind == EX_LABEL;
 }
 
-static const Expr *diagonal(const AlgNode *of) {
-  return of->kind == ALG_FILTER && keys_equal(of->keep) ? of->keep : NULL;
-}
-
 /* ---- fetches ------------------------------------------------------------------------------------------ */
 
 enum { LOOKED_AT = 1 << 26 };
@@ -169,7 +165,7 @@ AlgCost alg_move_cost(const Algebra *p, const AlgNode *move) {
   if (move->kind == ALG_FETCH) return fetch_cost(p, move);
   const AlgNode *of = move->operand[0].node;
   const Relation *t = &of->type;
-  const Expr *keep = diagonal(of);
+  const Expr *keep = of->kind == ALG_FILTER && keys_equal(of->keep) ? of->keep : NULL;
   int64_t key[REL_KEYS] = {0};
   int32_t is[MESH_AXES + 1], to[MESH_AXES + 1];
   double size = dtype_size(t->dtype) + (t->places ? 8 : 0);

@@ -246,10 +246,6 @@ typedef struct Making {
   VEC(Mesh) all;
 } Making;
 
-static uint32_t primes_of(int64_t n) {
-  return mesh_of_primes(n).n;
-}
-
 /* The used levels inside this one. */
 static uint32_t levels_below(const Seconds *s, uint32_t level) {
   uint32_t n = 0;
@@ -281,7 +277,7 @@ static void making(Making *x, uint32_t level, int64_t left, int64_t most) {
 
 uint32_t seconds_meshes(Arena *a, const Seconds *s, bool orders, const Mesh **out) {
   Making x = {.arena = a, .s = s, .orders = orders};
-  uint32_t top = s->machine->levels.len - 1, levels = levels_below(s, top + 1), primes = primes_of(s->sites);
+  uint32_t top = s->machine->levels.len - 1, levels = levels_below(s, top + 1), primes = mesh_of_primes(s->sites).n;
   x.axes = primes < AXES ? primes : levels > AXES ? levels : AXES;
   if (top > s->machine->site) making(&x, top, s->used[top], INT64_MAX);
   else vec_push(a, x.all, x.now);

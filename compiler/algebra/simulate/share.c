@@ -73,10 +73,6 @@ static bool all_get(const Sim *s, const AlgNode *combined, const AlgNode *next, 
   return first;
 }
 
-static double panels_of(const Sim *s, const AlgNode *move) {
-  return s->tasks && s->tasks[move->id].n > 1 ? s->tasks[move->id].n : 1;
-}
-
 static void parts_find(Sim *s, const Readers *r, const AlgNode *move) {
   const AlgNode *sum = reader_of(r, move, ALG_AGGREGATE), *next = sum ? reader_of(r, sum, ALG_MOVE) : NULL;
   if (!sum || sum->reducer == RED_NONE) return;
@@ -88,7 +84,7 @@ static void parts_find(Sim *s, const Readers *r, const AlgNode *move) {
     s->way[next->id] = (Way){SHARE_COMBINED, axes, groups, 1, 1, 1};
     bytes /= groups;
   }
-  double panels = panels_of(s, move);
+  double panels = s->tasks && s->tasks[move->id].n > 1 ? s->tasks[move->id].n : 1;
   MoveRounds rounds = move_rounds(bytes / panels, groups, s->program->room);
   s->way[move->id].rounds = rounds.n;
   s->way[move->id].longer = rounds.longer;

@@ -100,10 +100,6 @@ static Leave options_fit(WinMap *m) {
 
 /* ---- a point ---------------------------------------------------------------------------------------------- */
 
-static double ours_of(const Sites *p) {
-  return p->asked.by_bytes ? p->placing->cost : p->choice.cost.all;
-}
-
 static bool is_there(const Sites *p, const Rival *r) {
   return p->asked.by_bytes ? r->placing != NULL : r->why == NULL;
 }
@@ -118,7 +114,7 @@ static bool as_little(double x, double least) {
 }
 
 static void winner_find(WinMap *m, const Sites *p, MapPoint *x, const char *where) {
-  double least = -1, ours = ours_of(p);
+  double least = -1, ours = p->asked.by_bytes ? p->placing->cost : p->choice.cost.all;
   Buf names = buf_new(m->s->arena), title = buf_new(m->s->arena);
   for (uint32_t i = 0; i < p->against.len; i++)
     if (is_there(p, &p->against.at[i]) && (least < 0 || its_of(p, &p->against.at[i]) < least))

@@ -75,10 +75,6 @@ static const Expr *unit_of(Exact *c, const EinNode *n, const Expr *most) {
   return expr_select(c->x, some, unit, real(c, 0));
 }
 
-static const Expr *rounded(Exact *c, const Expr *e, const Expr *unit) {
-  return op2(c, OP_SUB, op2(c, OP_ADD, e, unit), unit);
-}
-
 /* ---- vertices ------------------------------------------------------------------------------------------------ */
 
 static Draft draft_of(Exact *c, const EinNode *n) {
@@ -203,7 +199,7 @@ static EinNode *unit_add(Exact *c, EinRegion *r, const EinNode *n, const Largest
 /* The term of sum number `fold`, in f64: what the sums before it left. */
 static const Expr *term(Exact *c, const EinNode *n, const Expr *e, const Expr *unit, uint32_t fold) {
   for (uint32_t k = 0;; k++) {
-    const Expr *part = rounded(c, e, unit);
+    const Expr *part = op2(c, OP_SUB, op2(c, OP_ADD, e, unit), unit);
     if (k == fold) return part;
     e = expr_select(c->x, is_finite(c, part), op2(c, OP_SUB, e, part), real(c, 0)); /* inf - inf is no remainder */
     unit = op2(c, OP_MUL, op2(c, OP_MUL, unit, real(c, 0x1p-53)), power_of_points(c, n));

@@ -104,10 +104,6 @@ EinNode *rebuild_copy(Rebuild *b, EinRegion *r, const EinNode *n) {
   return made;
 }
 
-static bool wanted(const Rebuild *b, const EinNode *n) {
-  return !b->rules->keep || b->rules->keep(b->env, n);
-}
-
 static EinNode *input_again(Rebuild *b, const EinNode *n) {
   EinNode *made = graph_input(b->g, n->name, n->dtype, n->rank, n->dim, n->param);
   made->fallback = to_or_null(b, n->fallback);
@@ -188,7 +184,7 @@ void rebuild_node(Rebuild *b, EinRegion *r, const EinNode *n) {
 static void region_again(Rebuild *b, EinRegion *r, const EinRegion *old) {
   if (b->rules->enter) b->rules->enter(b->env, r);
   vec_each_of(const EinNode, n, old->nodes)
-    if (wanted(b, n)) rebuild_node(b, r, n);
+    if (!b->rules->keep || b->rules->keep(b->env, n)) rebuild_node(b, r, n);
   if (b->rules->leave) b->rules->leave(b->env, r);
 }
 

@@ -121,10 +121,6 @@ static void gained(Branching *x, uint32_t v, double share) {
   for (uint32_t i = 0; i < 2; i++) both[i]->sum += share, both[i]->n++;
 }
 
-static void leave_open(Branching *x, double bound) {
-  x->open = fmin(x->open, bound);
-}
-
 /* If few values are left, they get a network of their own. */
 static bool few_left(Arena *a, const Tighten *t, const Network *n, bool **left) {
   double all = 0, some = 0;
@@ -156,7 +152,7 @@ static void cases(Branching *x, Tighten *t, Network *n, double bound, uint32_t d
   if (v == n->variables.len) look(x, t, n);
   if (bound >= x->target) return;
   if (v == n->variables.len || depth >= x->deep || x->done >= x->budget) {
-    leave_open(x, bound);
+    x->open = fmin(x->open, bound);
     return;
   }
   Arena *a = arena_new();

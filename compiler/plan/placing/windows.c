@@ -43,14 +43,10 @@ static bool next_place(const Mesh *m, const bool *used, bool few, uint32_t *at) 
 
 /* ---- one dimension -------------------------------------------------------------------------------------------- */
 
-static int32_t home_dimension(const PartRead *r, uint32_t k) {
-  return r->from < 0 ? (int32_t)k : r->made[k];
-}
-
 /* The part of a home, or of a cut, that matters for dimension k. */
 static Placement home_along(const Windows *w, uint32_t k, const Placement *home) {
   Placement p;
-  int32_t d = home_dimension(w->r, k);
+  int32_t d = w->r->from < 0 ? (int32_t)k : w->r->made[k];
   for (uint32_t a = 0; a < MESH_AXES; a++)
     p.on[a] = a < w->m->n && d >= 0 && home->on[a] == d ? home->on[a] : PLACE_ALL;
   return p;

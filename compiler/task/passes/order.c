@@ -398,8 +398,6 @@ static int64_t panel_bytes(TaskGraph *t, const Task *k) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------- */
 
-static bool is_worth(int64_t was, int64_t now) { return was - now >= LEAST && was - now >= was / LEAST_PART; }
-
 /* Reorders the list and those in it. Returns the peak of the buffers that they own. */
 static int64_t list_order(Order *o, Tasks *list) {
   Arena *a = arena_new();
@@ -412,7 +410,7 @@ static int64_t list_order(Order *o, Tasks *list) {
   Region *r = region_new(o, a, list, number, inner);
   walk(r, order, false);
   int64_t was = r->most, now = peak_lower(r, order, order_find(r, order));
-  if (is_worth(was, now)) {
+  if (was - now >= LEAST && was - now >= was / LEAST_PART) {
     Task **task = arena_copy(a, list->at, list->len * sizeof *task);
     for (uint32_t i = 0; i < list->len; i++) list->at[i] = task[order[i]];
     was = now;

@@ -54,10 +54,10 @@ static void parts_tell(Sched *s, const TaskStage *st) {
   const EinSum *sum = st->sum;
   int64_t label = -1;
   if (st->buffer < 0 || buffer_seen(s, (uint32_t)st->buffer)->space != BUF_WORK || !sum->n_out || !sum->n_red) return;
-  ExprNodes nodes = expr_nodes(s->arena, sum->body, HAS_READ);
-  expr_nodes_add(&nodes, sum->where);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    for (uint32_t k = 0; e->kind == EX_READ && k < e->n; k++)
+  ExprNodes reads = expr_nodes(s->arena, sum->body, HAS_READ);
+  expr_nodes_add(&reads, sum->where);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    for (uint32_t k = 0; k < e->n; k++)
       for (uint32_t r = sum->n_out; r < sum->n_out + sum->n_red; r++)
         if (is_split(st, e->arg[k], r)) label = r;
   if (label >= 0)

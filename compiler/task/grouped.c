@@ -69,9 +69,9 @@ static bool rows_admit(const Find *f, Grouped *g) {
 }
 
 static bool rows_of_result(const Find *f, Grouped *g) {
-  ExprNodes nodes = expr_nodes(f->t->arena, f->s->sum->body, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    if (e->kind == EX_READ && matrix_is(f, e, g)) return rows_admit(f, g);
+  ExprNodes reads = expr_nodes(f->t->arena, f->s->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (matrix_is(f, e, g)) return rows_admit(f, g);
   return false;
 }
 

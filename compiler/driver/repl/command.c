@@ -8,14 +8,18 @@
 #include "repl.h"
 
 #define PROMPT(name, operand, help) static Leave do_##name(Prompt *p, const char *operand_);
+#define LOOK(name, operand, help) static Leave look_##name(Prompt *p, Query *q);
 #include "commands.def"
 #undef PROMPT
+#undef LOOK
 
 const PromptCommand prompt_commands[] = {
-#define PROMPT(name, operand, help) {#name, operand, help, do_##name},
+#define PROMPT(name, operand, help) {#name, operand, help, do_##name, NULL},
+#define LOOK(name, operand, help) {#name, operand, help, NULL, look_##name},
 #include "commands.def"
 #undef PROMPT
-  {NULL, NULL, NULL, NULL}};
+#undef LOOK
+  {NULL, NULL, NULL, NULL, NULL}};
 
 /* ---- help, variables ------------------------------------------------------------------------------ */
 
@@ -206,10 +210,8 @@ static Leave do_grad(Prompt *p, const char *text) {
 
 /* ---- what would be done ----------------------------------------------------------------------------- */
 
-typedef Leave Look(Prompt *p, Query *q);
-
 /* What would be computed for it, if its own value were unknown. */
-static Leave look(Prompt *p, const char *text, Look *at) {
+static Leave look(Prompt *p, const char *text, PromptLook *at) {
   Query q;
   const char *name;
   Leave l = ask_begin(p, &q, text, true, OUTLINE_KNOWN, &name);
@@ -225,20 +227,12 @@ static Leave look_graph(Prompt *p, Query *q) {
   return LEAVE_OK;
 }
 
-static Leave do_graph(Prompt *p, const char *text) {
-  return look(p, text, look_graph);
-}
-
 static Leave look_c(Prompt *p, Query *q) {
   Leave l = job_loops(&q->s, &q->job, q->args);
   if (l) return l;
   EmitOptions o = job_emit(&q->s, &q->job, "program");
   emit_c(p->out, q->job.loops, &o);
   return LEAVE_OK;
-}
-
-static Leave do_c(Prompt *p, const char *text) {
-  return look(p, text, look_c);
 }
 
 static Leave look_machine(Prompt *p, Query *q, JitForm form) {
@@ -253,25 +247,13 @@ static Leave look_ll(Prompt *p, Query *q) {
   return look_machine(p, q, JIT_IR);
 }
 
-static Leave do_ll(Prompt *p, const char *text) {
-  return look(p, text, look_ll);
-}
-
 static Leave look_asm(Prompt *p, Query *q) {
   return look_machine(p, q, JIT_ASSEMBLY);
-}
-
-static Leave do_asm(Prompt *p, const char *text) {
-  return look(p, text, look_asm);
 }
 
 static Leave look_plan(Prompt *p, Query *q) {
   if (arg_has(q->args, OPT_SITES)) return plan_sites_say(&q->s, &q->job, q->args, p->out, p->svg);
   return plan_say(&q->s, &q->job, q->args, p->out);
-}
-
-static Leave do_plan(Prompt *p, const char *text) {
-  return look(p, text, look_plan);
 }
 
 /* ---- how long it takes ------------------------------------------------------------------------------ */
@@ -288,10 +270,6 @@ static Leave look_time(Prompt *p, Query *q) {
   seconds_text(p->out, q->seconds);
   buf_char(p->out, '\n');
   return LEAVE_OK;
-}
-
-static Leave do_time(Prompt *p, const char *text) {
-  return look(p, text, look_time);
 }
 
 static int by_size(const void *a, const void *b) {
@@ -481,7 +459,7 @@ Leave prompt_command(Prompt *p, const char *line) {
     if (strcmp(c->name, name) == 0) {
       if (*rest && !*c->operand)
         return fail(p->s, LEAVE_USAGE, ":%s takes nothing more, and here is %s", c->name, rest);
-      return c->run(p, rest);
+      return c->look ? look(p, rest, c->look) : c->run(p, rest);
     }
   return command_unknown(p, name);
 }

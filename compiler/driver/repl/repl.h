@@ -31,9 +31,11 @@ Leave prompt_take(Prompt *p, const char *text, size_t n);
 bool prompt_open(const char *text); /* the text is incomplete: it needs more lines */
 
 /* ---- command.c, from commands.def ------------------------------------------------------------- */
+typedef Leave PromptLook(Prompt *p, Query *q);
 typedef struct PromptCommand {
   const char *name, *operand, *help;
   Leave (*run)(Prompt *p, const char *operand); /* the rest of the line, trimmed */
+  PromptLook *look;                             /* or this, with a query of the rest of the line */
 } PromptCommand;
 extern const PromptCommand prompt_commands[];   /* ends with name NULL */
 Leave prompt_command(Prompt *p, const char *line);

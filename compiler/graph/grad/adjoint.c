@@ -466,9 +466,9 @@ static Outer outer_new(
 static bool is_outer(const Outer *o, const Expr *cond) {
   if (cond->labels >> o->n_out) return false;
   if (!(cond->has & HAS_READ)) return !(cond->labels & o->used);
-  ExprNodes nodes = expr_nodes(o->f->all->arena, cond, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    if (e->kind == EX_READ && !read_is_there(o->f, NULL, e, o->labels, o->bound)) return false;
+  ExprNodes reads = expr_nodes(o->f->all->arena, cond, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (!read_is_there(o->f, NULL, e, o->labels, o->bound)) return false;
   return true;
 }
 

@@ -145,9 +145,9 @@ static bool table_find(const Draft *d, const Expr *value, Table *t) {
 
 /* Whether all of its reads are of scalars, which never fail. */
 static bool reads_scalars(const Draft *d, const Expr *value) {
-  ExprNodes nodes = expr_nodes(d->c->scratch, value, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    if (e->kind == EX_READ && e->n) return false;
+  ExprNodes reads = expr_nodes(d->c->scratch, value, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (e->n) return false;
   return true;
 }
 

@@ -289,9 +289,9 @@ static void near_find(Digits *d) {
   uint32_t n = st->sum->n_out + st->sum->n_red, from = shares_all(d->k) ? 0 : d->k->n_outer;
   bool all = true, kept = task_reads_stage(d->k, d->stage, d->stage + 1, d->k->stages.len);
   d->near = NEW_ARRAY(d->t->arena, bool, n + 1);
-  ExprNodes nodes = expr_nodes(d->t->arena, st->sum->body, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    if (e->kind == EX_READ && e->n && !st->slot[e->i].kept) expr_labels(e->arg[e->n - 1], n, d->near);
+  ExprNodes reads = expr_nodes(d->t->arena, st->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (e->n && !st->slot[e->i].kept) expr_labels(e->arg[e->n - 1], n, d->near);
   if (st->buffer >= 0 && st->n_at) expr_labels(st->at[st->n_at - 1], n, d->near);
   for (uint32_t l = 0; l < n; l++) d->near[l] |= d->all;
   for (uint32_t i = 0; i < d->k->stages.len; i++) all &= stage_is_cut(d->k->stages.at[i].sum);
@@ -397,9 +397,9 @@ static void list_read(const Tasks *list, bool *read) {
 
 /* Whether all reads of what other kernels make are at labels. */
 static bool reads_made_plainly(const TaskGraph *t, const TaskStage *s) {
-  ExprNodes nodes = expr_nodes(t->arena, s->sum->body, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));) {
-    if (e->kind != EX_READ || t->buffers.at[s->slot[e->i].index].space != BUF_WORK) continue;
+  ExprNodes reads = expr_nodes(t->arena, s->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));) {
+    if (t->buffers.at[s->slot[e->i].index].space != BUF_WORK) continue;
     for (uint32_t k = 0; k < e->n; k++)
       if (e->arg[k]->kind != EX_LABEL) return false;
   }

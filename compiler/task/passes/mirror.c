@@ -151,9 +151,9 @@ static bool is_product(TaskGraph *t, const Task *k) {
   if (k->stages.len == 1) return true;
   if (s->buffer >= 0 || last->sum->reducer != RED_NONE) return false;
   if (last->sum->domain || last->sum->n_out != sum->n_out) return false;
-  ExprNodes nodes = expr_nodes(t->arena, last->sum->body, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    if (e->kind == EX_READ && last->slot[e->i].kept && !exprs_are_labels(e->n, e->arg)) return false;
+  ExprNodes reads = expr_nodes(t->arena, last->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (last->slot[e->i].kept && !exprs_are_labels(e->n, e->arg)) return false;
   return true;
 }
 

@@ -70,9 +70,9 @@ static bool is_simple(const Task *k) {
 
 /* Finds the labels along which a read steps to the next element, or to one nearby. */
 static void near_find(TaskGraph *t, const TaskStage *s, bool *label) {
-  ExprNodes nodes = expr_nodes(t->arena, s->sum->body, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    if (e->kind == EX_READ && e->n) expr_labels(e->arg[e->n - 1], s->sum->n_out + s->sum->n_red, label);
+  ExprNodes reads = expr_nodes(t->arena, s->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (e->n) expr_labels(e->arg[e->n - 1], s->sum->n_out + s->sum->n_red, label);
 }
 
 /* Finds the output labels that each point decides, `bin[e] == b`: the points are visited once, whatever the labels'

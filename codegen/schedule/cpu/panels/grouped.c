@@ -240,9 +240,9 @@ void grouped_at(Sched *s, Env *e) {
 
 bool grouped_is_listed(const Sched *s, const Expr *index) {
   if (!s->grouped) return false;
-  ExprNodes nodes = expr_nodes(s->arena, index, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    if (e->kind == EX_READ && (e->i != s->grouped->list || index->has & HAS_CALL)) return false;
+  ExprNodes reads = expr_nodes(s->arena, index, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (e->i != s->grouped->list || index->has & HAS_CALL) return false;
   return true;
 }
 

@@ -109,9 +109,8 @@ static bool rate_take(Scatter *c, const Expr *e) {
   uint32_t to = buffer_seen(s, (uint32_t)next.stage->buffer)->id;
   if (e->kind == EX_REAL || e->labels || e->has & HAS_CALL || c->n_rate == RATES_MOST || !ex_is_safe(&next, e))
     return false;
-  ExprNodes nodes = expr_nodes(s->arena, e, HAS_READ);
-  for (const Expr *x; (x = expr_node(&nodes));) {
-    if (x->kind != EX_READ) continue;
+  ExprNodes reads = expr_nodes(s->arena, e, HAS_READ);
+  for (const Expr *x; (x = expr_next_read(&reads));) {
     TaskSlot slot = next.stage->slot[x->i];
     if (slot.kept || buffer_seen(s, slot.index)->id == to) return false;
   }

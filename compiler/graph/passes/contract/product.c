@@ -217,9 +217,9 @@ static bool in_range(Contract *c, const Product *x, const Expr *read, uint64_t l
 }
 
 bool factor_total(Contract *c, const Product *x, const Expr *factor) {
-  ExprNodes nodes = expr_nodes(c->scratch, factor, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));)
-    if (e->kind == EX_READ && (is_partial(x->input.at[e->i]) || !in_range(c, x, e, factor->labels))) return false;
+  ExprNodes reads = expr_nodes(c->scratch, factor, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));)
+    if (is_partial(x->input.at[e->i]) || !in_range(c, x, e, factor->labels)) return false;
   return true;
 }
 

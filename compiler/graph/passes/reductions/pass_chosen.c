@@ -74,9 +74,9 @@ static bool matrix_find(Chosen *c) {
   const EinNode *n = c->n;
   uint64_t key;
   if (n->sum->where) return false;
-  ExprNodes nodes = expr_nodes(c->scratch, n->sum->body, HAS_READ);
-  for (const Expr *e; (e = expr_node(&nodes));) {
-    if (e->kind != EX_READ || !is_matrix(n, e, &key)) continue;
+  ExprNodes reads = expr_nodes(c->scratch, n->sum->body, HAS_READ);
+  for (const Expr *e; (e = expr_next_read(&reads));) {
+    if (!is_matrix(n, e, &key)) continue;
     labels_add(c, key & out_of(n));
     labels_add(c, key & red_of(n));
     labels_add(c, out_of(n) & ~key);

@@ -151,9 +151,9 @@ static bool band_put(Lags *w, const EinNode *n, EinSum *s, const Expr **bound, u
 /* ---- the pass ------------------------------------------------------------------------------------ */
 
 static bool reads_both(Arena *scratch, const Expr *body, uint64_t labels) {
-  ExprNodes nodes = expr_nodes(scratch, body, HAS_READ);
-  for (const Expr *x; (x = expr_node(&nodes));)
-    for (uint32_t k = 0; x->kind == EX_READ && k < x->n; k++)
+  ExprNodes reads = expr_nodes(scratch, body, HAS_READ);
+  for (const Expr *x; (x = expr_next_read(&reads));)
+    for (uint32_t k = 0; k < x->n; k++)
       if ((x->arg[k]->labels & labels) == labels) return true;
   return false;
 }

@@ -91,9 +91,9 @@ static bool band_find(Exprs *p, const EinNode *n, const Expr *const *part, uint3
 /* Whether a read has the label in its last index, and none has it elsewhere. */
 static bool lies_along(Arena *scratch, const Expr *body, uint64_t label) {
   bool some = false;
-  ExprNodes nodes = expr_nodes(scratch, body, HAS_READ);
-  for (const Expr *x; (x = expr_node(&nodes));) {
-    for (uint32_t k = 0; x->kind == EX_READ && k < x->n; k++) {
+  ExprNodes reads = expr_nodes(scratch, body, HAS_READ);
+  for (const Expr *x; (x = expr_next_read(&reads));) {
+    for (uint32_t k = 0; k < x->n; k++) {
       const Expr *e = x->arg[k];
       if (!(e->labels & label)) continue;
       if (k + 1 < x->n || e->has & HAS_READ) return false;
@@ -105,9 +105,9 @@ static bool lies_along(Arena *scratch, const Expr *body, uint64_t label) {
 
 bool band_is_product(Arena *scratch, const EinSum *s, uint64_t label, uint64_t along) {
   uint64_t both = ~(uint64_t)0, other = 0, out = ((uint64_t)1 << s->n_out) - 1;
-  ExprNodes nodes = expr_nodes(scratch, s->body, HAS_READ);
-  for (const Expr *x; (x = expr_node(&nodes));) {
-    if (x->kind != EX_READ || !(x->labels & label)) continue;
+  ExprNodes reads = expr_nodes(scratch, s->body, HAS_READ);
+  for (const Expr *x; (x = expr_next_read(&reads));) {
+    if (!(x->labels & label)) continue;
     for (uint32_t k = 0; k < x->n; k++)
       if (x->arg[k]->labels & label && x->arg[k]->labels & along) return false;
     if (x->labels & along) both &= x->labels;

@@ -224,8 +224,7 @@ static void domain_find(Masks *m, Masked *to, uint32_t i) {
 static const Expr *mask_read(Masks *m, const EinSum *sum) {
   Sched *s = m->s;
   uint32_t n = m->k->n_outer;
-  const Expr **at = NEW_ARRAY(s->arena, const Expr *, n + 1);
-  for (uint32_t l = 0; l < n; l++) at[l] = expr_label(s->x, l);
+  const Expr **at = exprs_labels(s->arena, s->x, n);
   at[n] = expr_label(s->x, sum->n_out);
   return expr_read(s->x, DT_BOOL, sum->n_slot, n + 1, at);
 }

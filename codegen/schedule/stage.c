@@ -136,8 +136,7 @@ static bool is_best(Sched *s, const TaskStage *next) {
     return false;
   TaskSlot x = from->slot[a->i], y = next->slot[b->i];
   if (x.kept || y.kept || x.index != y.index) return false;
-  const Expr **label = NEW_ARRAY(s->arena, const Expr *, n + 1), **to = NEW_ARRAY(s->arena, const Expr *, n + 2);
-  for (uint32_t l = 0; l < n; l++) label[l] = expr_label(s->x, l);
+  const Expr **label = exprs_labels(s->arena, s->x, n), **to = NEW_ARRAY(s->arena, const Expr *, n + 2);
   for (uint32_t j = 0; j < next->sum->n_slot; j++)
     if (next->slot[j].kept && next->slot[j].index == s->follow.from)
       to[n] = expr_read(s->x, sum->dtype, j, n, label);

@@ -439,6 +439,12 @@ bool exprs_same(uint32_t n, const Expr *const *a, const Expr *const *b) {
   return true;
 }
 
+const Expr **exprs_labels(Arena *a, Exprs *p, uint32_t n) {
+  const Expr **label = NEW_ARRAY(a, const Expr *, n + 1);
+  for (uint32_t k = 0; k < n; k++) label[k] = expr_label(p, k);
+  return label;
+}
+
 bool exprs_are_labels(uint32_t n, const Expr *const *e) {
   for (uint32_t k = 0; k < n; k++)
     if (e[k]->kind != EX_LABEL || e[k]->i != k) return false;

@@ -14,9 +14,7 @@ static int widen_for(const Core *c, DType acc) {
 }
 
 static const Expr *read_own(Elab *x, EinNode *n) {
-  const Expr **index = NEW_ARRAY(x->arena, const Expr *, x->vertex.out.n + 1);
-  for (uint32_t i = 0; i < x->vertex.out.n; i++) index[i] = expr_label(x->exprs, i);
-  return read_node(x, n, x->vertex.out.n, index);
+  return read_node(x, n, x->vertex.out.n, exprs_labels(x->arena, x->exprs, x->vertex.out.n));
 }
 
 /* Whether the predicate holds at any reduced point. Evaluated only where the predicate itself has a value (own). */

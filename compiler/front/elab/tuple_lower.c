@@ -79,8 +79,7 @@ static const Expr *op(const Reduced *r, Op o, const Expr *a, const Expr *b) { re
 static Points stored(const Reduced *r, Points p) {
   Elab *x = r->x;
   Frozen f = labels_number(x, p.labels, (LabelSet){0});
-  const Expr **index = NEW_ARRAY(x->arena, const Expr *, p.labels.n + 1);
-  for (uint32_t i = 0; i < p.labels.n; i++) index[i] = expr_label(x->exprs, i);
+  const Expr **index = exprs_labels(x->arena, x->exprs, p.labels.n);
   for (uint32_t k = 0; k < r->m->n; k++) {
     if (!r->wanted[k]) continue;
     DType t = r->m->dtype[k];
@@ -327,8 +326,7 @@ static Points by_reducer(Reduced *r, Points p, Reducer red) {
   Frozen f = labels_number(x, r->c->free, r->c->labels);
   EinSum s = {.reducer = red, .acc = t, .dtype = t, .body = p.value[r->c->i], .where = p.where, .domain = r->domain};
   EinNode *v = vertex_new(x, &s, NULL, 0, NULL, r->c->span);
-  const Expr **index = NEW_ARRAY(x->arena, const Expr *, r->c->free.n + 1);
-  for (uint32_t i = 0; i < r->c->free.n; i++) index[i] = expr_label(x->exprs, i);
+  const Expr **index = exprs_labels(x->arena, x->exprs, r->c->free.n);
   p.labels = r->c->free;
   p.value[r->c->i] = read_node(x, v, r->c->free.n, index);
   labels_restore(x, f);

@@ -122,9 +122,7 @@ static EinNode *beside(From *f, EinSum *s) {
 }
 
 static const Expr *own_labels(From *f, EinNode *of, uint32_t n) {
-  const Expr **index = NEW_ARRAY(f->all->arena, const Expr *, n + 1);
-  for (uint32_t k = 0; k < n; k++) index[k] = expr_label(pool(f), k);
-  return id_read(f->all, of, n, index);
+  return id_read(f->all, of, n, exprs_labels(f->all->arena, pool(f), n));
 }
 
 /* Whether the predicate admits a point, over the labels from n_out on, wherever `holds` does. */

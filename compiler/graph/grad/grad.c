@@ -114,9 +114,7 @@ EinNode *vertex_constant(Gradients *all, EinRegion *r, const EinNode *n, double 
 }
 
 const Expr *whole_read(Gradients *all, EinNode *n) {
-  const Expr **index = NEW_ARRAY(all->arena, const Expr *, n->rank + 1);
-  for (uint32_t k = 0; k < n->rank; k++) index[k] = expr_label(all->g->exprs, k);
-  return id_read(all, n, n->rank, index);
+  return id_read(all, n, n->rank, exprs_labels(all->arena, all->g->exprs, n->rank));
 }
 
 EinNode *shares_added(Gradients *all, EinRegion *r, const EinNode *n, const Shares *s) {

@@ -521,9 +521,8 @@ static Results stretch_have(Back *b, Back *c, EinNode *m, const Carries *carry, 
     stack.node = in_body(c, stack.node);
     vec_push(g->arena, m->body->stacks, stack);
     EinNode *all = graph_result(g, b->body, EIN_STACK, m, m->body->stacks.len - 1);
-    const Expr **at = NEW_ARRAY(b->all->arena, const Expr *, all->rank + 1), *t;
-    for (uint32_t k = 0; k < all->rank; k++) at[k] = expr_label(p, k);
-    t = expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, b->t, number(b, s.k)), at[stack.axis]);
+    const Expr **at = exprs_labels(b->all->arena, p, all->rank);
+    const Expr *t = expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, b->t, number(b, s.k)), at[stack.axis]);
     at[stack.axis] = whole ? t : expr_op2(p, OP_MIN, t, number(b, b->of->turns->i - 1));
     vec_push(b->all->arena, have,
         ((Share){all, vertex_like(b->all, b->body, all, id_read(b->all, above, all->rank, at))}));

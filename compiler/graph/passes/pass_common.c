@@ -59,8 +59,7 @@ static EinNode *counted(Common *c, EinRegion *r, const EinNode *n, const EinNode
   like.sum = graph_sum(c->b.g, &s);
   const Seen *count = same_find(c, &like);
   if (!count) return NULL;
-  const Expr **label = NEW_ARRAY(c->b.arena, const Expr *, s.n_out + 1);
-  for (uint32_t k = 0; k < s.n_out; k++) label[k] = expr_label(p, k);
+  const Expr **label = exprs_labels(c->b.arena, p, s.n_out);
   is.body = expr_op2(p, OP_NE, expr_read(p, DT_I64, 0, s.n_out, label), expr_int(p, DT_I64, 0));
   last_drop(c, r);
   return rebuild_vertex(&c->b, r, n, &is, n->bound, n->label, (EinNode *[]){count->node});

@@ -166,8 +166,7 @@ static EinNode *place_made(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   const EinSum *was = n->sum;
   DType t = (DType)x.point->dtype;
   EinNode **input = rebuild_inputs(b, n, 1);
-  const Expr **own = NEW_ARRAY(b->arena, const Expr *, was->n_out + 2);
-  for (uint32_t k = 0; k < was->n_out; k++) own[k] = expr_label(p, k);
+  const Expr **own = exprs_labels(b->arena, p, was->n_out);
   rebuild_note(b, "places of extremes found", n->place);
   EinSum place = {.n_out = was->n_out, .n_red = 1, .n_slot = was->n_slot, .dtype = DT_I64, .acc = t, .body = x.point,
       .reducer = x.of->sum->reducer == RED_MAX ? RED_ARGMAX : RED_ARGMIN};

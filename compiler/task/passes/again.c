@@ -311,12 +311,10 @@ static uint32_t row_store(Again *g, TaskStage *s) {
   if (s->buffer >= 0) return (uint32_t)s->buffer;
   uint32_t n = s->sum->n_out;
   TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .name = s->name, .place = s->place, .rank = n};
-  const Expr **at = NEW_ARRAY(t->arena, const Expr *, n + 1);
-  for (uint32_t k = 0; k < n; k++) at[k] = expr_label(t->exprs, k);
   b.dtype = s->sum->dtype;
   b.dim = s->bound;
   vec_push(t->arena, t->buffers, b);
-  s->buffer = (int32_t)b.id, s->n_at = n, s->at = at;
+  s->buffer = (int32_t)b.id, s->n_at = n, s->at = exprs_labels(t->arena, t->exprs, n);
   return b.id;
 }
 

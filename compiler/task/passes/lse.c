@@ -31,12 +31,6 @@ static uint32_t work_new(const Split *p, const char *behind) {
   return b.id;
 }
 
-static const Expr **labels(TaskGraph *t, uint32_t n) {
-  const Expr **l = NEW_ARRAY(t->arena, const Expr *, n + 1);
-  for (uint32_t k = 0; k < n; k++) l[k] = expr_label(t->exprs, k);
-  return l;
-}
-
 /* The old slots, followed by `one` and `two`. */
 static TaskSlot *slots_with(const Split *p, uint32_t one, uint32_t two) {
   uint32_t n = p->stage->sum->n_slot;
@@ -49,7 +43,7 @@ static TaskSlot *slots_with(const Split *p, uint32_t one, uint32_t two) {
 /* A read of slot n_slot + k of such slots, at the output's labels. */
 static const Expr *read_at_labels(const Split *p, uint32_t k) {
   const EinSum *o = p->stage->sum;
-  return expr_read(p->t->exprs, o->acc, o->n_slot + k, o->n_out, labels(p->t, o->n_out));
+  return expr_read(p->t->exprs, o->acc, o->n_slot + k, o->n_out, exprs_labels(p->t->arena, p->t->exprs, o->n_out));
 }
 
 static const Expr *finite(const Split *p, const Expr *m) {
@@ -80,7 +74,7 @@ static void reduction_add(const Split *p, Reducer r, const Expr *body, uint32_t 
   TaskStage s = *p->stage;
   s.buffer = (int32_t)to;
   s.n_at = sum.n_out;
-  s.at = labels(p->t, sum.n_out);
+  s.at = exprs_labels(p->t->arena, p->t->exprs, sum.n_out);
   kernel_add(p, s, &sum, slots_with(p, m, to), behind);
 }
 

@@ -164,8 +164,7 @@ static uint32_t half_make(const Mirror *m, Task *k) {
   TaskGraph *t = m->t;
   TaskStage s = *m->s;
   EinSum sum = *s.sum;
-  const Expr **at = NEW_ARRAY(t->arena, const Expr *, sum.n_out + 1);
-  for (uint32_t d = 0; d < sum.n_out; d++) at[d] = expr_label(t->exprs, d);
+  const Expr **at = exprs_labels(t->arena, t->exprs, sum.n_out);
   TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .place = s.place, .dtype = sum.dtype, .rank = sum.n_out};
   b.dim = s.bound;
   s.name = b.name = task_name_with(t, k->name, ".half");
@@ -193,9 +192,7 @@ static const Expr *whole_read(const Mirror *m, uint32_t slot) {
   Exprs *x = m->t->exprs;
   uint32_t n = m->s->sum->n_out;
   DType dtype = m->s->sum->dtype;
-  const Expr **at = NEW_ARRAY(m->t->arena, const Expr *, n + 1);
-  for (uint32_t d = 0; d < n; d++) at[d] = expr_label(x, d);
-  const Expr *here = expr_read(x, dtype, slot, n, at);
+  const Expr *here = expr_read(x, dtype, slot, n, exprs_labels(m->t->arena, x, n));
   return expr_select(x, in_half(m), here, expr_read(x, dtype, slot, n, labels_swapped(m, n)));
 }
 

@@ -98,12 +98,9 @@ static const Expr *op_changed(void *env, Exprs *x, const Expr *e) {
 static void quotient_put(Quotient *q) {
   Exprs *x = q->t->exprs;
   uint32_t n = q->sum.n_slot, rows = q->k->n_outer;
-  TaskSlot *slot = NEW_ARRAY(q->t->arena, TaskSlot, n + 1);
-  const Expr **row = NEW_ARRAY(q->t->arena, const Expr *, rows + 1);
-  for (uint32_t j = 0; j < n; j++) slot[j] = q->slot[j];
-  for (uint32_t l = 0; l < rows; l++) row[l] = expr_label(x, l);
+  TaskSlot *slot = COPY_ARRAY(q->t->arena, TaskSlot, q->slot, n, n + 1);
   slot[n] = (TaskSlot){true, q->by};
-  const Expr *by = expr_read(x, (DType)q->over->dtype, n, rows, row);
+  const Expr *by = expr_read(x, (DType)q->over->dtype, n, rows, exprs_labels(q->t->arena, x, rows));
   Change c = {q->value, expr_op2(x, OP_DIV, expr_op1(x, OP_EXP, q->over), by)};
   q->sum.body = expr_map_ops(x, q->sum.body, op_changed, &c);
   stage_canonical(q->t, &q->k->stages.at[q->stage], &q->sum, slot, n + 1);

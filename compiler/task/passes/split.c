@@ -383,12 +383,9 @@ static void values_add(Chunks *h) {
   TaskStage s = h->kernel->stages.at[0];
   EinSum sum = *s.sum;
   uint32_t slots = c->stage->sum->n_slot;
-  TaskSlot *slot = NEW_ARRAY(c->t->arena, TaskSlot, slots + 1);
-  const Expr **at = NEW_ARRAY(c->t->arena, const Expr *, sum.n_out + 1);
-  for (uint32_t j = 0; j < slots; j++) slot[j] = c->stage->slot[j];
+  TaskSlot *slot = COPY_ARRAY(c->t->arena, TaskSlot, c->stage->slot, slots, slots + 1);
   slot[slots] = (TaskSlot){true, 0};
-  for (uint32_t k = 0; k < sum.n_out; k++) at[k] = expr_label(x, k);
-  const Expr *place = expr_read(x, DT_I64, slots, sum.n_out, at);
+  const Expr *place = expr_read(x, DT_I64, slots, sum.n_out, exprs_labels(c->t->arena, x, sum.n_out));
   sum.n_red = 0;
   sum.reducer = RED_NONE;
   sum.dtype = sum.acc;

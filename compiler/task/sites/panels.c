@@ -340,8 +340,7 @@ static TaskStage stage_combine(Panels *p, uint32_t to) {
   slot[1] = (TaskSlot){true, 0};
   for (uint32_t i = 0; i < of->n_slot; i++) slot[BEHIND + i] = p->s->slot[i];
   if (of->domain) sum.domain = expr_map(x, of->domain, leaf_behind, NULL);
-  const Expr **at = NEW_ARRAY(p->arena, const Expr *, of->n_out + 1);
-  for (uint32_t k = 0; k < of->n_out; k++) at[k] = expr_label(x, k);
+  const Expr **at = exprs_labels(p->arena, x, of->n_out);
   sum.body = combined(p, expr_read(x, acc, 0, of->n_out, s.at), expr_read(x, acc, 1, of->n_out, at));
   s.buffer = (int32_t)to;
   stage_canonical(p->t, &s, &sum, slot, of->n_slot + BEHIND);
@@ -399,9 +398,7 @@ static const Expr *leaf_mapped(void *env, Exprs *x, const Expr *leaf) {
   const Mapped *m = env;
   if (leaf->kind == EX_LABEL && leaf->i == m->axis) return expr_op2(x, OP_ADD, leaf, m->from);
   if (!stage_read_is(m->s, leaf, m->buffer)) return leaf;
-  const Expr **index = NEW_ARRAY(exprs_arena(x), const Expr *, leaf->n + 1);
-  for (uint32_t d = 0; d < leaf->n; d++) index[d] = expr_label(x, d);
-  return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, index);
+  return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, exprs_labels(exprs_arena(x), x, leaf->n));
 }
 
 /* Stores what the maps make of a slice that the panel brings. */

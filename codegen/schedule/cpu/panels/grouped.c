@@ -68,9 +68,7 @@ typedef struct Kept { const Regroup *r; const TaskStage *st; } Kept;
 static const Expr *leaf_kept(void *env, Exprs *x, const Expr *e) {
   const Kept *k = env;
   if (e->kind != EX_READ || e->i >= k->st->sum->n_slot || !k->st->slot[e->i].kept) return e;
-  const Expr **label = NEW_ARRAY(exprs_arena(x), const Expr *, k->r->n_out + 1);
-  for (uint32_t l = 0; l < k->r->n_out; l++) label[l] = expr_label(x, l);
-  return expr_read(x, (DType)e->dtype, e->i, k->r->n_out, label);
+  return expr_read(x, (DType)e->dtype, e->i, k->r->n_out, exprs_labels(exprs_arena(x), x, k->r->n_out));
 }
 
 static void bounds_set(Regroup *r, const TaskStage *st, TaskStage *own, const Expr *rows) {

@@ -388,8 +388,7 @@ static EinNode *choice_make(Pass *c, EinRegion *r, const EinNode *n, Scores *s) 
   EinSum some = *n->sum, sum = {.n_out = n->rank, .n_slot = 3, .acc = n->dtype, .dtype = n->dtype};
   some.where = where_in_sum(c, s, n);
   EinNode *input[] = {s->is_fine, part_like(c, r, n, some, was, &s->made), part_like(c, r, n, *n->sum, NULL, NULL)};
-  const Expr **at = NEW_ARRAY(c->scratch, const Expr *, n->rank + 1);
-  for (uint32_t d = 0; d < n->rank; d++) at[d] = expr_label(p, d);
+  const Expr **at = exprs_labels(c->scratch, p, n->rank);
   const Expr *fine = expr_read(p, DT_BOOL, 0, 0, NULL);
   sum.body = expr_select(p, fine, expr_read(p, n->dtype, 1, n->rank, at), expr_read(p, n->dtype, 2, n->rank, at));
   rebuild_note(&c->b, "sums over what is not -inf", n->place);

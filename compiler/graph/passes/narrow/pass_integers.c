@@ -97,8 +97,7 @@ static const Expr *count_product(Integers *c, const EinNode *n) {
 
 static EinNode *vertex_map(Integers *c, EinRegion *r, const EinNode *n, EinNode *part) {
   Exprs *p = c->b.g->exprs;
-  const Expr **at = NEW_ARRAY(c->b.arena, const Expr *, part->rank + 1);
-  for (uint32_t k = 0; k < part->rank; k++) at[k] = expr_label(p, k);
+  const Expr **at = exprs_labels(c->b.arena, p, part->rank);
   EinSum s = {.n_out = part->rank, .n_slot = 1, .acc = DT_I64, .dtype = DT_I64};
   s.body = expr_cast(p, DT_I64, expr_read(p, DT_I32, 0, part->rank, at));
   return rebuild_vertex(&c->b, r, n, &s, n->bound, n->label, &part);

@@ -386,10 +386,8 @@ typedef struct Made {
 static uint32_t part_make(Made *m, EinSum s, EinNode *there, const char *word, uint32_t at) {
   Either *c = m->c;
   EinGraph *g = c->b.g;
-  const Expr *own[ORDER_LABELS];
-  for (uint32_t k = 0; k < s.n_out; k++) own[k] = expr_label(g->exprs, k);
-  EinNode **slot = NEW_ARRAY(c->b.arena, EinNode *, c->n->sum->n_slot + 1);
-  for (uint32_t i = 0; i < c->n->sum->n_slot; i++) slot[i] = m->slot.at[i];
+  const Expr **own = exprs_labels(c->scratch, g->exprs, s.n_out);
+  EinNode **slot = COPY_ARRAY(c->b.arena, EinNode *, m->slot.at, c->n->sum->n_slot, c->n->sum->n_slot + 1);
   slot[c->n->sum->n_slot] = there;
   s.n_slot = c->n->sum->n_slot + (there ? 1 : 0);
   s.domain = there ? expr_read(g->exprs, DT_BOOL, c->n->sum->n_slot, s.n_out, own) : NULL;
@@ -400,9 +398,9 @@ static uint32_t part_make(Made *m, EinSum s, EinNode *there, const char *word, u
 }
 
 static const Expr *part_read(Made *m, uint32_t slot) {
-  const Expr *own[ORDER_LABELS];
-  for (uint32_t k = 0; k < m->c->sum.n_out; k++) own[k] = expr_label(m->c->b.g->exprs, k);
-  return expr_read(m->c->b.g->exprs, m->slot.at[slot]->dtype, slot, m->c->sum.n_out, own);
+  Exprs *p = m->c->b.g->exprs;
+  uint32_t n = m->c->sum.n_out;
+  return expr_read(p, m->slot.at[slot]->dtype, slot, n, exprs_labels(m->c->scratch, p, n));
 }
 
 static const Expr *values_joined(Made *m) {

@@ -166,8 +166,7 @@ static const Expr *parts_chosen(Remainders *c, EinRegion *r, Made *to, uint32_t 
   Exprs *p = c->b.old->exprs;
   const EinNode *n = c->n;
   if (pair == PAIRS_MOST || pair == c->n_pair) {
-    const Expr *index[64];
-    for (uint32_t k = 0; k < n->rank; k++) index[k] = expr_label(p, k);
+    const Expr **index = exprs_labels(c->scratch, p, n->rank);
     for (uint32_t i = 0; i < c->n_pair; i++)
       index[c->pair[i].out] = expr_op2(p, OP_IDIV, expr_label(p, c->pair[i].out), integer(p, c->pair[i].by));
     to->slot[to->n] = part_make(c, r, at);

@@ -120,6 +120,13 @@ LoopStmt *for_add(Sched *s, uint32_t var, const Expr *lo, const Expr *hi, int64_
   return st;
 }
 
+const Expr *for_open(
+    Sched *s, Str name, const char *otherwise, const Expr *lo, const Expr *hi, int64_t step, LoopBind bind) {
+  uint32_t v = var_new(s, name, otherwise);
+  into(s, &for_add(s, v, lo, hi, step, bind)->body);
+  return var_read(s, v);
+}
+
 LoopStmt *if_add(Sched *s, const Expr *cond) {
   LoopStmt *st = stmt_add(s, LOOP_IF);
   st->cond = cond;

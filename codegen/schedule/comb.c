@@ -153,8 +153,7 @@ bool comb_take(Env *e, const Expr **cond, uint32_t n_label, uint32_t label, cons
 }
 
 void comb_open(Sched *s, const Comb *r, int64_t step, const Expr **lo, const Expr **hi) {
-  uint32_t v = var_new(s, NULL, "run");
-  into(s, &for_add(s, v, *lo, *hi, step, BIND_SEQ)->body);
-  const Expr *at = let_read(s, "at", ex_add(s, r->first, ex_mul(s, var_read(s, v), r->by)));
+  const Expr *v = for_open(s, NULL, "run", *lo, *hi, step, BIND_SEQ);
+  const Expr *at = let_read(s, "at", ex_add(s, r->first, ex_mul(s, v, r->by)));
   *lo = ex_max(s, r->lo, at), *hi = ex_min(s, r->hi, ex_add(s, at, r->length));
 }

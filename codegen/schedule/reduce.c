@@ -80,9 +80,7 @@ static uint32_t acc_new(Sched *s, const EinSum *sum, const char *name) {
 /* Splits the innermost label into blocks, if it may be long. */
 static void block_loop(Sched *s, const StagePlan *p, uint32_t l, const Expr **lo, const Expr **hi) {
   if (p->exact[l] && p->size[l] <= 2 * SUM_BLOCK) return;
-  uint32_t b = var_new(s, NULL, "block");
-  into(s, &for_add(s, b, *lo, *hi, SUM_BLOCK, BIND_SEQ)->body);
-  *lo = var_read(s, b);
+  *lo = for_open(s, NULL, "block", *lo, *hi, SUM_BLOCK, BIND_SEQ);
   *hi = named(s, NULL, "end", ex_min(s, *hi, ex_add(s, *lo, ex_int(s, SUM_BLOCK))));
 }
 
@@ -103,9 +101,7 @@ void red_loops_where(Sched *s, const StagePlan *p, Env *e, uint32_t *part) {
       s->after = s->body;
     }
     if (is_comb) comb_open(s, &comb, 1, &lo, &hi);
-    uint32_t v = var_new(s, p->stage->label[l], "r");
-    e->label[l] = var_read(s, v);
-    into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+    e->label[l] = for_open(s, p->stage->label[l], "r", lo, hi, 1, BIND_SEQ);
     bound[l] = true;
   }
   if (rest) into(s, &if_add(s, ex_shared(s, ex_of(e, rest)))->body);

@@ -126,6 +126,9 @@ const Expr *place_read(Sched *s, uint32_t place, uint32_t n, const Expr *const *
 const Expr *scalar_read(Sched *s, uint32_t place); /* of rank 0 */
 
 LoopStmt *for_add(Sched *s, uint32_t var, const Expr *lo, const Expr *hi, int64_t step, LoopBind bind);
+/* A loop over a variable of its own, which is returned; what follows is in its body. */
+const Expr *for_open(
+    Sched *s, Str name, const char *otherwise, const Expr *lo, const Expr *hi, int64_t step, LoopBind bind);
 LoopStmt *if_add(Sched *s, const Expr *cond);
 LoopStmt *index_add(Sched *s, uint32_t var, const Expr *value);
 LoopStmt *let_add(Sched *s, uint32_t place, const Expr *value);

@@ -216,9 +216,7 @@ static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, const Expr *d
   const Expr *lo = ex_int(s, 0), *hi = st->bound[l];
   const Expr *rest = where_narrow(e, domain, p->n_label, l, bound, &lo, &hi);
   rest = where_narrow_data(e, rest, p->n_label, l, bound, &lo, &hi);
-  uint32_t v = var_new(s, st->label[l], "i");
-  e->label[l] = var_read(s, v);
-  into(s, &for_add(s, v, lo, hi, 1, bind)->body);
+  e->label[l] = for_open(s, st->label[l], "i", lo, hi, 1, bind);
   return rest;
 }
 

@@ -279,10 +279,9 @@ static void cells_end(Bins *c, const Expr *part, const Expr *other, const Expr *
   into(s, &for_add(s, v, c->at.thread, count, n->threads, BIND_SEQ)->body);
   var_add(s, acc, red_identity(s, sum_of(c)));
   LoopBody *around = s->body;
-  uint32_t k = var_new(s, NULL, "k");
-  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, n->threads), 1, BIND_SEQ)->body);
+  const Expr *k = for_open(s, NULL, "k", ex_int(s, 0), ex_int(s, n->threads), 1, BIND_SEQ);
   /* rotated: each thread in another bank. */
-  const Expr *rotated = expr_op2(s->x, OP_MOD, ex_add(s, var_read(s, k), c->at.thread), ex_int(s, n->threads));
+  const Expr *rotated = expr_op2(s->x, OP_MOD, ex_add(s, k, c->at.thread), ex_int(s, n->threads));
   const Expr *cell = cell_at(c, var_read(s, v), n->threads > 1 ? rotated : ex_int(s, 0)),
              *x = let_read(s, "v", place_read(s, c->place.cells, 1, &cell));
   acc_take(s, sum_of(c), acc, x);
@@ -326,12 +325,11 @@ static void parts_launch(Bins *c) {
   LoopBody *thread = s->body;
   if (inside) into(s, &if_add(s, inside)->body);
   labels_set(c->l->e, c->walk.other, c->walk.other_label, other);
-  uint32_t turn = var_new(s, NULL, "turn");
-  into(s, &for_add(s, turn, from, to, n->threads * EACH, BIND_SEQ)->body);
+  const Expr *turn = for_open(s, NULL, "turn", from, to, n->threads * EACH, BIND_SEQ);
   c->place.bin_of = place_own(s, NULL, "bins", DT_I64, 1, &each);
   var_add(s, c->place.bin_of, NULL);
   if (c->ahead) var_add(s, c->place.value_of = place_own(s, NULL, "values", sum_of(c)->acc, 1, &each), NULL);
-  const Expr *at = named(s, NULL, "at", ex_add(s, var_read(s, turn), c->at.thread));
+  const Expr *at = named(s, NULL, "at", ex_add(s, turn, c->at.thread));
   points_bring(c, at, all);
   points_put(c, at);
   into(s, thread);

@@ -535,9 +535,7 @@ static void sweep_made(Chain *c, uint32_t sweep) {
   accs_new(c, sweep);
   sweep_bounds(c, sweep, &lo, &hi);
   if (c->shape.held) chain_held_begin(c, sweep, lo, hi);
-  uint32_t v = var_new(s, c->along->label[c->n_outer], "at");
-  into(s, &for_add(s, v, lo, hi, c->shape.piece, BIND_SEQ)->body);
-  c->now.along0 = var_read(s, v);
+  c->now.along0 = for_open(s, c->along->label[c->n_outer], "at", lo, hi, c->shape.piece, BIND_SEQ);
   piece_swept(c, sweep);
   into(s, was);
   for (uint32_t i = c->from; i < c->to; i++)

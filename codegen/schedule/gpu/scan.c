@@ -305,9 +305,7 @@ static const Expr *pieces_open(Scan *c, bool *several) {
   const Expr *at = c->here.from, *points = ex_int(s, x->groups * x->wide), *groups = ex_int(s, x->groups);
   *several = x->part ? x->part > chunk : c->steps->kind != EX_INT || c->steps->i > chunk;
   if (*several) {
-    uint32_t v = var_new(s, NULL, "piece");
-    into(s, &for_add(s, v, c->here.from, c->here.to, chunk, BIND_SEQ)->body);
-    at = var_read(s, v);
+    at = for_open(s, NULL, "piece", c->here.from, c->here.to, chunk, BIND_SEQ);
   }
   c->places.points = place_own(s, NULL, "points", t, 1, &points);
   var_add(s, c->places.points, NULL);

@@ -252,9 +252,8 @@ static void points_open(Rows *r, Env *e) {
         ex_add(s, r->thread, ex_mul(s, r->mine, ex_int(s, r->choice.threads))));
     if (r->points->i % r->choice.threads) into(s, &if_add(s, expr_op2(s->x, OP_LT, at, r->points))->body);
   } else {
-    uint32_t v = var_new(s, r->n_row == 1 ? r->along->label[r->n_outer] : NULL, "at");
-    into(s, &for_add(s, v, r->thread, r->points, r->choice.threads, BIND_SEQ)->body);
-    at = var_read(s, v);
+    at = for_open(s, r->n_row == 1 ? r->along->label[r->n_outer] : NULL, "at", r->thread, r->points,
+        r->choice.threads, BIND_SEQ);
   }
   if (r->n_row == 1) {
     e->label[r->n_outer] = at;

@@ -43,13 +43,11 @@ static const Expr *side_loop(
     Sched *s, const TaskStage *st, Env *e, uint32_t label, const Expr *lo, const Expr *count, LoopBind bind) {
   const Expr *at = NULL;
   if (bind == BIND_UNROLL && count->i > TOGETHER && count->i % TOGETHER == 0) {
-    uint32_t rows = var_new(s, NULL, "rows");
-    into(s, &for_add(s, rows, ex_int(s, 0), count, TOGETHER, BIND_SEQ)->body);
-    at = var_read(s, rows), count = ex_int(s, TOGETHER);
+    at = for_open(s, NULL, "rows", ex_int(s, 0), count, TOGETHER, BIND_SEQ);
+    count = ex_int(s, TOGETHER);
   }
-  uint32_t v = var_new(s, st->label[label], "i");
-  into(s, &for_add(s, v, ex_int(s, 0), count, 1, bind)->body);
-  at = at ? ex_add(s, at, var_read(s, v)) : var_read(s, v);
+  const Expr *v = for_open(s, st->label[label], "i", ex_int(s, 0), count, 1, bind);
+  at = at ? ex_add(s, at, v) : v;
   e->label[label] = ex_add(s, lo, at);
   return at;
 }

@@ -124,10 +124,9 @@ static void pieces(Sched *s, const StreamRow *r, const Expr *lo, const Expr *cou
     return;
   }
   const Expr *end = ex_add(s, lo, count);
-  uint32_t v = var_new(s, NULL, "piece");
-  into(s, &for_add(s, v, lo, end, PIECE, BIND_SEQ)->body);
+  const Expr *v = for_open(s, NULL, "piece", lo, end, PIECE, BIND_SEQ);
   most = ex_int(s, PIECE);
-  r->make(r->env, var_read(s, v), named(s, NULL, "n", ex_min(s, most, ex_sub(s, end, var_read(s, v)))), most);
+  r->make(r->env, v, named(s, NULL, "n", ex_min(s, most, ex_sub(s, end, v))), most);
 }
 
 /* Whether an operation selects between reads by position: a loop over a piece is split at borders

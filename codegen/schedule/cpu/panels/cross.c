@@ -20,9 +20,7 @@ enum { LINE = PACK_LINE };
 const Expr *cross_loop(Cross *c, const char *name, int64_t n, int64_t step, LoopBind bind) {
   Sched *s = c->t->s;
   if (n <= step) return ex_int(s, 0);
-  uint32_t v = var_new(s, NULL, name);
-  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, n), step, bind)->body);
-  return var_read(s, v);
+  return for_open(s, NULL, name, ex_int(s, 0), ex_int(s, n), step, bind);
 }
 
 /* Sets the label to its offset in the block. */
@@ -35,9 +33,7 @@ void cross_label_loop(Cross *c, uint32_t label) {
   Sched *s = c->t->s;
   const Expr *in = ex_int(s, 0);
   if (c->slots[label] != 1) {
-    uint32_t v = var_new(s, c->t->p->stage->label[label], "i");
-    into(s, &for_add(s, v, in, ex_int(s, c->slots[label]), 1, BIND_SEQ)->body);
-    in = var_read(s, v);
+    in = for_open(s, c->t->p->stage->label[label], "i", in, ex_int(s, c->slots[label]), 1, BIND_SEQ);
   }
   cross_label_in(c, label, in);
 }

@@ -114,9 +114,7 @@ static void runs_stream(Cross *c, int64_t side, const Expr *lane0, const Expr *f
   if (c->run != NOWHERE) cross_label_in(c, c->run, ex_add(s, run, point));
   squares_store(c, side, lane0, lines, point);
   into(s, around);
-  uint32_t v = var_new(s, NULL, "line");
-  into(s, &for_add(s, v, ex_sub(s, first, lane0), ex_int(s, side), 1, BIND_SEQ)->body);
-  at[0] = var_read(s, v), at[1] = zero;
+  at[0] = for_open(s, NULL, "line", ex_sub(s, first, lane0), ex_int(s, side), 1, BIND_SEQ), at[1] = zero;
   cross_label_in(c, c->lane, ex_add(s, lane0, at[0]));
   cross_label_in(c, c->a, zero);
   if (c->run != NOWHERE) cross_label_in(c, c->run, run);

@@ -14,9 +14,8 @@ void pack_label_is(Panel *t, uint32_t label, const Expr *value) { t->e->label[la
 
 void pack_loop_whole(Panel *t, uint32_t label) {
   Sched *s = t->s;
-  uint32_t v = var_new(s, t->p->stage->label[label], "i");
-  into(s, &for_add(s, v, ex_int(s, 0), t->p->stage->bound[label], 1, BIND_SEQ)->body);
-  pack_label_is(t, label, var_read(s, v));
+  const Expr *v = for_open(s, t->p->stage->label[label], "i", ex_int(s, 0), t->p->stage->bound[label], 1, BIND_SEQ);
+  pack_label_is(t, label, v);
 }
 
 static void loop_part(Panel *t, const Part *x) {
@@ -68,9 +67,7 @@ static const Expr *loop_tiles(Panel *t, Side *x, const char *name, const Expr *f
   if (from->kind == EX_INT && to->kind == EX_INT && from->i + 1 == to->i) {
     x->at = from;
   } else {
-    uint32_t v = var_new(s, NULL, name);
-    into(s, &for_add(s, v, from, to, 1, BIND_SEQ)->body);
-    x->at = var_read(s, v);
+    x->at = for_open(s, NULL, name, from, to, 1, BIND_SEQ);
   }
   return named(s, t->p->stage->label[x->tile], name, ex_add(s, x->lo, ex_mul(s, x->at, ex_int(s, x->unit))));
 }
@@ -192,9 +189,8 @@ static void fill_lanes(Panel *t, Pack *k, Side *x, const Expr *first, const Expr
       lo = ex_int(s, last);
     }
   }
-  uint32_t v = var_new(s, NULL, "l");
-  LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_VECTOR)->body);
-  const Expr *l = var_read(s, v);
+  LoopBody *was = s->body;
+  const Expr *l = for_open(s, NULL, "l", lo, hi, 1, BIND_VECTOR);
   t->e->label[x->tile] = at ? at : ex_add(s, first, l);
   pack_store(t, k, l, pack_value(t, k), t->test.sums != NOWHERE && x == &t->v && hi->kind == EX_INT ? l : NULL);
   into(s, was);
@@ -220,9 +216,7 @@ static void fill_one(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) 
 }
 
 static const Expr *span(Sched *s, const char *name, int64_t n, LoopBind bind) {
-  uint32_t v = var_new(s, NULL, name);
-  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, n), 1, bind)->body);
-  return var_read(s, v);
+  return for_open(s, NULL, name, ex_int(s, 0), ex_int(s, n), 1, bind);
 }
 
 /* The transposed label's first value, and how many there are. */
@@ -326,9 +320,7 @@ static void loops_but_transposed(Panel *t, const Pack *k, bool run) {
 /* Loops over squares of `wide` lanes; the last one overlaps the one before if they do not divide the lanes. */
 static const Expr *loop_squares(Panel *t, int64_t lanes, int64_t wide) {
   Sched *s = t->s;
-  uint32_t v = var_new(s, NULL, "l");
-  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, lanes), wide, BIND_SEQ)->body);
-  const Expr *lane = var_read(s, v);
+  const Expr *lane = for_open(s, NULL, "l", ex_int(s, 0), ex_int(s, lanes), wide, BIND_SEQ);
   return lanes % wide ? named(s, NULL, "lane", ex_min(s, lane, ex_int(s, lanes - wide))) : lane;
 }
 
@@ -360,9 +352,7 @@ static void fill_transposed(Panel *t, Pack *k, Side *x, const Expr *first, bool 
   const Expr *lane = NULL;
   if (!pack_is_part(x, k->transposed)) lane = loop_squares(t, lanes, wide); /* read no more rows at once than that */
   loops_but_transposed(t, k, false);
-  uint32_t v = var_new(s, t->p->stage->label[k->transposed], "r");
-  into(s, &for_add(s, v, ex_int(s, 0), n, wide, BIND_SEQ)->body);
-  const Expr *from = var_read(s, v);
+  const Expr *from = for_open(s, t->p->stage->label[k->transposed], "r", ex_int(s, 0), n, wide, BIND_SEQ);
   if (n->kind != EX_INT || n->i % wide) from = named(s, NULL, "from", ex_min(s, from, ex_sub(s, n, side)));
   if (!lane) lane = loop_squares(t, lanes, wide);
   fill_square(t, k, x, first, lane, lo, from, wide, whole);

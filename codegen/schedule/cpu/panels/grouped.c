@@ -219,9 +219,7 @@ static void others_make(Regroup *r) {
   into(s, &if_add(s, ex_shared(s, ex_of(&e, other)))->body);
   for (uint32_t l = 0; l < sum->n_out; l++) {
     if (is_row(r, l)) continue;
-    uint32_t v = var_new(s, st->label[l], "i");
-    into(s, &for_add(s, v, ex_int(s, 0), st->bound[l], 1, BIND_SEQ)->body);
-    e.label[l] = var_read(s, v);
+    e.label[l] = for_open(s, st->label[l], "i", ex_int(s, 0), st->bound[l], 1, BIND_SEQ);
   }
   result_store(s, st, &e, expr_cast(s->x, sum->dtype, red_identity(s, sum)));
   into(s, was);

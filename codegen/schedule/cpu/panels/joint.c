@@ -156,9 +156,7 @@ static uint32_t place_of(Joint *j, const char *name, uint32_t n, const int64_t *
 static const Expr *loop(Joint *j, const char *name, int64_t n, LoopBind bind) {
   Sched *s = j->t->s;
   if (n == 1) return ex_int(s, 0);
-  uint32_t v = var_new(s, NULL, name);
-  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, n), 1, bind)->body);
-  return var_read(s, v);
+  return for_open(s, NULL, name, ex_int(s, 0), ex_int(s, n), 1, bind);
 }
 
 static bool steps(const Joint *j, const Pack *k, uint32_t label) {

@@ -327,10 +327,9 @@ static const Expr *loop_rows(Panel *t) {
   if (t->keep.by_tile) first = ex_add(s, first, ex_mul(s, t->u.at, ex_int(s, t->u.unit)));
   if (t->keep.by_tile && !pack_even(t, &t->u))
     n = named(s, NULL, "n", ex_min(s, n, ex_sub(s, t->p->stage->bound[t->u.tile], first)));
-  uint32_t v = var_new(s, t->p->stage->label[t->u.tile], "u");
-  into(s, &for_add(s, v, ex_int(s, 0), n, 1, BIND_SEQ)->body);
-  t->e->label[t->u.tile] = ex_add(s, first, var_read(s, v));
-  return var_read(s, v);
+  const Expr *v = for_open(s, t->p->stage->label[t->u.tile], "u", ex_int(s, 0), n, 1, BIND_SEQ);
+  t->e->label[t->u.tile] = ex_add(s, first, v);
+  return v;
 }
 
 /* Loops over what is kept, except for lanes: over labels among the last axes, or over the others. */

@@ -36,9 +36,7 @@ static void deep_too_open(Panel *t) {
   const PanelDepth *d = &t->depth;
   if (d->cut_too == NO_LABEL) return;
   const Expr *size = t->p->stage->bound[d->cut_too], *deep = ex_int(s, d->deep_too);
-  uint32_t v = var_new(s, NULL, "block");
-  into(s, &for_add(s, v, ex_int(s, 0), size, d->deep_too, BIND_SEQ)->body);
-  t->block.too_lo = var_read(s, v);
+  t->block.too_lo = for_open(s, NULL, "block", ex_int(s, 0), size, d->deep_too, BIND_SEQ);
   t->block.too_n = size->kind == EX_INT && size->i % d->deep_too == 0
       ? deep
       : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, size, t->block.too_lo)));
@@ -58,9 +56,7 @@ static void deep_open(Panel *t) {
   }
   t->block.lo = lo, t->block.n = where ? named(s, NULL, "n", ex_sub(s, hi, lo)) : hi;
   if (one) return;
-  uint32_t v = var_new(s, NULL, "block");
-  into(s, &for_add(s, v, lo, hi, d->deep, BIND_SEQ)->body);
-  t->block.lo = var_read(s, v);
+  t->block.lo = for_open(s, NULL, "block", lo, hi, d->deep, BIND_SEQ);
   t->block.n = named(s, NULL, "n", ex_min(s, ex_int(s, d->deep), ex_sub(s, hi, t->block.lo)));
 }
 

@@ -339,9 +339,7 @@ static int64_t rounds_deep(const Panel *t) { return t->deep_rounds ? (int64_t)bl
 void pack_round_open(Panel *t) {
   Sched *s = t->s;
   const Expr *rounds = ex_int(s, lots_of(t, &t->u) * lots_of(t, &t->v) * rounds_deep(t));
-  uint32_t v = var_new(s, NULL, has_lots(t) ? "round" : "deep");
-  into(s, &for_add(s, v, ex_int(s, 0), rounds, 1, BIND_ROUND)->body);
-  t->block.round = var_read(s, v);
+  t->block.round = for_open(s, NULL, has_lots(t) ? "round" : "deep", ex_int(s, 0), rounds, 1, BIND_ROUND);
 }
 
 /* Sets the current lots, those of rows counting fastest. */
@@ -442,9 +440,7 @@ void pack_share_fill(Panel *t) {
   side_new(t, u);
   const Expr *lanes = ex_int(s, v->shared ? pack_share_blocks(t, v) : 0),
              *rows = ex_int(s, u->shared ? pack_share_blocks(t, u) : 0);
-  uint32_t c = var_new(s, NULL, "panel");
-  into(s, &for_add(s, c, ex_int(s, 0), ex_add(s, lanes, rows), 1, BIND_THREAD)->body);
-  const Expr *f = var_read(s, c);
+  const Expr *f = for_open(s, NULL, "panel", ex_int(s, 0), ex_add(s, lanes, rows), 1, BIND_THREAD);
   LoopStmt *st = u->shared && v->shared ? if_add(s, expr_op2(s->x, OP_LT, f, lanes)) : NULL;
   if (st) into(s, &st->body);
   if (v->shared) side_fill(t, v, f);

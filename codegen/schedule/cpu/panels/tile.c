@@ -250,12 +250,11 @@ static bool has_parts(Panel *t) {
 static void parts_open(Panel *t, const Expr *u0, const Expr **lo, const Expr **hi) {
   Sched *s = t->s;
   int64_t points = fetch_points((*hi)->i), parts = (*hi)->i / points;
-  uint32_t v = var_new(s, NULL, "part");
-  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, parts), 1, BIND_SEQ)->body);
-  *lo = ex_mul(s, var_read(s, v), ex_int(s, points));
+  const Expr *v = for_open(s, NULL, "part", ex_int(s, 0), ex_int(s, parts), 1, BIND_SEQ);
+  *lo = ex_mul(s, v, ex_int(s, points));
   *hi = ex_add(s, *lo, ex_int(s, points));
   FetchRows rows = rows_ahead(t, u0, *lo, *hi);
-  part_fetch(t, &rows, var_read(s, v), parts);
+  part_fetch(t, &rows, v, parts);
 }
 
 /* Opens the other reduced labels at point `of` of the cut one. If `first`, it prefetches for each of these points or,

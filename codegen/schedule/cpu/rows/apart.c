@@ -156,9 +156,7 @@ static void put_statement(Put *p, const LoopStmt *st) {
 
 static Put lanes_open(Apart *a, const Expr *from, const Expr *lanes, const uint32_t *array) {
   Sched *s = a->s;
-  uint32_t l = var_new(s, NULL, "l");
-  const Expr *lane = var_read(s, l);
-  into(s, &for_add(s, l, ex_int(s, 0), lanes, 1, BIND_VECTOR)->body);
+  const Expr *lane = for_open(s, NULL, "l", ex_int(s, 0), lanes, 1, BIND_VECTOR);
   return (Put){a, ex_add(s, from, lane), lane, array, map_new(s->arena), map_new(s->arena)};
 }
 

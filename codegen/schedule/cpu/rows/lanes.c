@@ -95,9 +95,7 @@ static uint32_t lanes_new(Sched *s, const char *name, DType t, int64_t width, co
 
 /* Opens a loop over lanes. Returns the lane's number. */
 static const Expr *lanes_open(Sched *s, const Expr *count) {
-  uint32_t l = var_new(s, NULL, "l");
-  into(s, &for_add(s, l, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
-  return var_read(s, l);
+  return for_open(s, NULL, "l", ex_int(s, 0), count, 1, BIND_VECTOR);
 }
 
 static void accs_open(Sweep *w, bool blocked) {
@@ -429,9 +427,7 @@ static void bounds_of(Sweep *w, const Expr **lo, const Expr **hi) {
 
 static void block_open(Sweep *w, int64_t step, const Expr **lo, const Expr **hi) {
   Sched *s = w->s;
-  uint32_t b = var_new(s, NULL, "block");
-  into(s, &for_add(s, b, *lo, *hi, step, BIND_SEQ)->body);
-  *lo = var_read(s, b);
+  *lo = for_open(s, NULL, "block", *lo, *hi, step, BIND_SEQ);
   *hi = named(s, NULL, "end", ex_min(s, *hi, ex_add(s, *lo, ex_int(s, step))));
   accs_open(w, true);
 }
@@ -450,9 +446,7 @@ static LoopBody *loops_open(Sweep *w, uint32_t cut, int64_t step, const Expr **l
       block = s->body;
     }
     if (last) continue;
-    uint32_t v = var_new(s, w->part[0].p->stage->label[l], "r");
-    w->label[l] = var_read(s, v);
-    into(s, &for_add(s, v, *lo, *hi, 1, BIND_SEQ)->body);
+    w->label[l] = for_open(s, w->part[0].p->stage->label[l], "r", *lo, *hi, 1, BIND_SEQ);
   }
   return block;
 }

@@ -212,15 +212,12 @@ static void block(Dot *d, Cells *tot) {
   cells_new(d, tot, "tot", 0);
   block_wanted(d, tot);
   for (uint32_t k = 0; k + 1 < p->n_red; k++) {
-    uint32_t v = var_new(s, p->stage->label[p->red[k]], "r");
-    d->e->label[p->red[k]] = var_read(s, v);
-    into(s, &for_add(s, v, ex_int(s, 0), p->stage->bound[p->red[k]], 1, BIND_SEQ)->body);
+    d->e->label[p->red[k]] = for_open(s, p->stage->label[p->red[k]], "r", ex_int(s, 0), p->stage->bound[p->red[k]],
+        1, BIND_SEQ);
   }
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[d->r];
   if (!p->exact[d->r] || p->size[d->r] > DOT_BLOCK) {
-    uint32_t b = var_new(s, NULL, "block");
-    into(s, &for_add(s, b, lo, hi, DOT_BLOCK, BIND_SEQ)->body);
-    lo = var_read(s, b);
+    lo = for_open(s, NULL, "block", lo, hi, DOT_BLOCK, BIND_SEQ);
     hi = named(s, NULL, "end", ex_min(s, hi, ex_add(s, lo, ex_int(s, DOT_BLOCK))));
   }
   Cells acc = *tot;
@@ -265,9 +262,7 @@ static void blocks(Dot *d, const Expr *const *u0) {
     for (int k = 0; k < 2; k++) {
       if (d->u[k] == NO_LABEL) continue;
       const Expr *end = ex_min(s, d->p->stage->bound[d->u[k]], ex_add(s, u0[k], ex_int(s, d->rows[k])));
-      uint32_t v = var_new(s, d->p->stage->label[d->u[k]], "u");
-      into(s, &for_add(s, v, u0[k], end, 1, BIND_SEQ)->body);
-      one[k] = var_read(s, v);
+      one[k] = for_open(s, d->p->stage->label[d->u[k]], "u", u0[k], end, 1, BIND_SEQ);
     }
     block_store(d, 1, 1, one);
   }

@@ -328,9 +328,8 @@ static void run_lanes(const Run *r, const Expr *lo, const Expr *hi, bool in) {
   Scan *c = r->c;
   Sched *s = c->s;
   const EinSum *sum = c->p->stage->sum;
-  uint32_t v = var_new(s, NULL, "l");
-  const Expr *l = var_read(s, v);
-  LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), expr_normal(s->x, ex_sub(s, hi, lo)), 1, BIND_VECTOR)->body);
+  LoopBody *was = s->body;
+  const Expr *l = for_open(s, NULL, "l", ex_int(s, 0), expr_normal(s->x, ex_sub(s, hi, lo)), 1, BIND_VECTOR);
   point_set(r, ex_add(s, lo, l));
   if (in) store_add(s, r->fill, 1, &l, ex_shared(s, ex_of(c->e, c->run.body)));
   else result_store(s, c->p->stage, c->e, expr_cast(s->x, sum->dtype, place_read(s, r->fill, 1, &l)));

@@ -399,10 +399,9 @@ static void few_begin(Scatter *c, uint32_t acc) {
   pins_open(c, at, false);
   store_add(s, c->whose, c->n, at, expr_cast(s->x, DT_I32, red_position(s, c->p, c->e)));
   into(s, was);
-  uint32_t v = var_new(s, NULL, "r");
-  into(s, &for_add(s, v, ex_int(s, 0), points, 1, BIND_SEQ)->body);
+  const Expr *v = for_open(s, NULL, "r", ex_int(s, 0), points, 1, BIND_SEQ);
   lanes_open(c, at);
-  to[0] = var_read(s, v), to[1] = at[c->n];
+  to[0] = v, to[1] = at[c->n];
   store_add(s, acc, 2, to, red_identity(s, c->p->stage->sum));
   into(s, was);
 }

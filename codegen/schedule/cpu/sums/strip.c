@@ -162,9 +162,8 @@ static void strip_rows_all(Strip *x, uint32_t label, const Expr *lo, const Expr 
   if (x->deep == 1 || (expr_is_int(lo, 0) && hi->kind == EX_INT && hi->i % x->deep == 0)) return;
   const Expr *n = x->t->p->stage->sum->where ? ex_max(s, ex_sub(s, hi, lo), ex_int(s, 0)) : ex_sub(s, hi, lo);
   const Expr *rest = ex_sub(s, ex_add(s, lo, n), expr_op2(s->x, OP_MOD, n, ex_int(s, x->deep)));
-  uint32_t w = var_new(s, x->t->p->stage->label[label], "r");
-  into(s, &for_add(s, w, rest, hi, 1, BIND_SEQ)->body);
-  strip_step(x, label, var_read(s, w), 1);
+  const Expr *w = for_open(s, x->t->p->stage->label[label], "r", rest, hi, 1, BIND_SEQ);
+  strip_step(x, label, w, 1);
   into(s, was);
 }
 
@@ -259,9 +258,7 @@ void strip_loops(Tile *t, bool threads) {
   strip_bounds(t, &x, last, &lo, &hi);
   LoopBody *block = s->body;
   if (t->blocked) {
-    uint32_t b = var_new(s, NULL, "block");
-    into(s, &for_add(s, b, lo, hi, STRIP_BLOCK, BIND_SEQ)->body);
-    lo = var_read(s, b);
+    lo = for_open(s, NULL, "block", lo, hi, STRIP_BLOCK, BIND_SEQ);
     hi = named(s, NULL, "end", ex_min(s, hi, ex_add(s, lo, ex_int(s, STRIP_BLOCK))));
     block = s->body;
     x.acc = strip_new(&x, "part", p->stage->sum->acc, identity);

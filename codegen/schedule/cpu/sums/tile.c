@@ -322,9 +322,7 @@ static void total_step(Tile *t, Cells tot, Cells acc) {
 
 void tile_red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi, LoopBind bind) {
   Sched *s = t->s;
-  uint32_t v = var_new(s, t->p->stage->label[label], "r");
-  t->e->label[label] = var_read(s, v);
-  into(s, &for_add(s, v, lo, hi, 1, bind)->body);
+  t->e->label[label] = for_open(s, t->p->stage->label[label], "r", lo, hi, 1, bind);
 }
 
 /* Unrolls a tile that is so small that the loop itself would count. */
@@ -401,9 +399,7 @@ static void parts_open(Tile *t, const Expr *u0, const Expr *v0, int64_t n, const
   Sched *s = t->s;
   int64_t points = fetch_points(n);
   Points at = {.parts = n / points};
-  uint32_t v = var_new(s, NULL, "part");
-  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, at.parts), 1, BIND_SEQ)->body);
-  at.part = var_read(s, v);
+  at.part = for_open(s, NULL, "part", ex_int(s, 0), ex_int(s, at.parts), 1, BIND_SEQ);
   at.lo = ex_mul(s, at.part, ex_int(s, points));
   at.hi = ex_add(s, at.lo, ex_int(s, points));
   tile_fetch(t, u0, v0, at);
@@ -433,10 +429,8 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
   LoopBody *block = s->body;
   if (parts) parts_open(t, u0, v0, p->size[last], &lo, &hi);
   if (t->blocked) {
-    uint32_t b = var_new(s, NULL, "block");
-    into(s, &for_add(s, b, lo, hi, TILE_BLOCK, BIND_SEQ)->body);
+    lo = for_open(s, NULL, "block", lo, hi, TILE_BLOCK, BIND_SEQ);
     block = s->body;
-    lo = var_read(s, b);
     hi = ex_min(s, hi, ex_add(s, lo, ex_int(s, TILE_BLOCK)));
     acc = cells_new(t, "part");
   }
@@ -486,9 +480,8 @@ static void rows_do(Tile *t, const Expr *u0, const Expr *v0) {
   if (size->kind == EX_INT) {
     tile(t, rest, u0, v0);
   } else {
-    uint32_t v = var_new(s, t->p->stage->label[t->u], "u");
-    into(s, &for_add(s, v, u0, size, 1, BIND_SEQ)->body);
-    tile(t, 1, var_read(s, v), v0);
+    const Expr *v = for_open(s, t->p->stage->label[t->u], "u", u0, size, 1, BIND_SEQ);
+    tile(t, 1, v, v0);
   }
   into(s, was);
 }

@@ -162,6 +162,13 @@ LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *
   return st;
 }
 
+uint32_t var_own(Sched *s, Str name, const char *otherwise, DType t, uint32_t rank, const Expr *const *dim,
+    const Expr *value) {
+  uint32_t place = place_own(s, name, otherwise, t, rank, dim);
+  var_add(s, place, value);
+  return place;
+}
+
 LoopStmt *lanes_add(Sched *s, uint32_t place, Op op) {
   LoopStmt *st = stmt_add(s, LOOP_LANES_OF);
   st->place = place, st->op = op;
@@ -231,8 +238,7 @@ LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const 
 
 uint32_t wide_load_add(Sched *s, const Expr *first, int64_t count) {
   const Expr *dim = ex_int(s, count);
-  uint32_t place = place_own(s, NULL, "wide", (DType)first->dtype, 1, &dim);
-  var_add(s, place, NULL);
+  uint32_t place = var_own(s, NULL, "wide", (DType)first->dtype, 1, &dim, NULL);
   give(s, LOOP_GROUP, place, first);
   return place;
 }

@@ -381,8 +381,7 @@ static const Expr *cut_lazy(Sharing *h, const Expr *e) {
   Sched *s = h->s;
   const Expr *first = cut(h, e->arg[0]);
   bool select = e->op == OP_SELECT;
-  uint32_t place = place_own(s, NULL, "v", (DType)e->dtype, 0, NULL);
-  var_add(s, place, select ? NULL : first);
+  uint32_t place = var_own(s, NULL, "v", (DType)e->dtype, 0, NULL, select ? NULL : first);
   const Expr *read = scalar_read(s, place);
   LoopStmt *st = if_add(s, select ? first : e->op == OP_AND ? read : expr_op1(s->x, OP_NOT, read));
   LoopBody *was = into(s, &st->body);

@@ -72,9 +72,7 @@ const Expr *red_combine_terms(Sched *s, const EinSum *sum, const Expr *have, con
 /* ---- one accumulator ---------------------------------------------------------------------------------- */
 
 static uint32_t acc_new(Sched *s, const EinSum *sum, const char *name) {
-  uint32_t acc = place_own(s, NULL, name, sum->acc, 0, NULL);
-  var_add(s, acc, red_identity(s, sum));
-  return acc;
+  return var_own(s, NULL, name, sum->acc, 0, NULL, red_identity(s, sum));
 }
 
 /* Splits the innermost label into blocks, if it may be long. */

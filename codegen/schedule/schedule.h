@@ -134,6 +134,9 @@ LoopStmt *index_add(Sched *s, uint32_t var, const Expr *value);
 LoopStmt *let_add(Sched *s, uint32_t place, const Expr *value);
 const Expr *let_read(Sched *s, const char *name, const Expr *value); /* reads a new register with that value */
 LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value);
+/* A place of the kernel's own with its var. value NULL: it has none yet. */
+uint32_t var_own(Sched *s, Str name, const char *otherwise, DType t, uint32_t rank, const Expr *const *dim,
+    const Expr *value);
 LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
 LoopStmt *lead_add(Sched *s, uint32_t place, const Expr *from);
 LoopStmt *lanes_add(Sched *s, uint32_t place, Op op);

@@ -326,8 +326,7 @@ static void parts_launch(Bins *c) {
   if (inside) into(s, &if_add(s, inside)->body);
   labels_set(c->l->e, c->walk.other, c->walk.other_label, other);
   const Expr *turn = for_open(s, NULL, "turn", from, to, n->threads * EACH, BIND_SEQ);
-  c->place.bin_of = place_own(s, NULL, "bins", DT_I64, 1, &each);
-  var_add(s, c->place.bin_of, NULL);
+  c->place.bin_of = var_own(s, NULL, "bins", DT_I64, 1, &each, NULL);
   if (c->ahead) var_add(s, c->place.value_of = place_own(s, NULL, "values", sum_of(c)->acc, 1, &each), NULL);
   const Expr *at = named(s, NULL, "at", ex_add(s, turn, c->at.thread));
   points_bring(c, at, all);

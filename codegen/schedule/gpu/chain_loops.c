@@ -12,9 +12,7 @@ static const Expr *number(Sched *s, DType t, double v) {
 
 uint32_t chain_own(Chain *c, Str name, const char *otherwise, DType t, int64_t n, const Expr *value) {
   const Expr *dim = ex_int(c->s, n);
-  uint32_t place = place_own(c->s, name, otherwise, t, 1, &dim);
-  var_add(c->s, place, value);
-  return place;
+  return var_own(c->s, name, otherwise, t, 1, &dim, value);
 }
 
 static const Expr *at_row(const Chain *c, uint32_t place) { return place_read(c->s, place, 1, &c->now.r); }

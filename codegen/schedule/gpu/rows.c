@@ -68,8 +68,7 @@ RowsAt rows_own(Sched *s, const EinSum *sum) {
   RowsAt x = cell(place_own(s, NULL, "acc", sum->acc, 0, NULL), NOWHERE, NULL);
   var_add(s, x.value, red_identity(s, sum));
   if (!red_is_arg(sum)) return x;
-  x.place = place_own(s, NULL, "place", DT_I64, 0, NULL);
-  var_add(s, x.place, ex_int(s, -1));
+  x.place = var_own(s, NULL, "place", DT_I64, 0, NULL, ex_int(s, -1));
   return x;
 }
 

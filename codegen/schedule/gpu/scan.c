@@ -307,10 +307,8 @@ static const Expr *pieces_open(Scan *c, bool *several) {
   if (*several) {
     at = for_open(s, NULL, "piece", c->here.from, c->here.to, chunk, BIND_SEQ);
   }
-  c->places.points = place_own(s, NULL, "points", t, 1, &points);
-  var_add(s, c->places.points, NULL);
-  c->places.own = place_own(s, NULL, "own", t, 1, &groups);
-  var_add(s, c->places.own, NULL);
+  c->places.points = var_own(s, NULL, "points", t, 1, &points, NULL);
+  c->places.own = var_own(s, NULL, "own", t, 1, &groups, NULL);
   return named(s, NULL, "at", ex_add(s, at, ex_mul(s, c->here.thread, ex_int(s, x->wide))));
 }
 
@@ -403,8 +401,7 @@ static void points_sum(Scan *c) {
   Sched *s = c->s;
   LoopBody *was = s->body;
   Group g = {.number = unrolled_open(s, "g", c->shape.groups), .at = ex_int(s, 0)};
-  uint32_t run = place_own(s, NULL, "run", sum_of(c)->acc, 0, NULL);
-  var_add(s, run, red_identity(s, sum_of(c)));
+  uint32_t run = var_own(s, NULL, "run", sum_of(c)->acc, 0, NULL, red_identity(s, sum_of(c)));
   LoopBody *around = s->body;
   const Expr *i = point_open(c, &g, true), *x = let_read(s, "v", place_read(s, c->places.points, 1, &i));
   if (c->before) store_add(s, c->places.points, 1, &i, scalar_read(s, run));
@@ -523,8 +520,7 @@ static void carry_begin(Scan *c, bool cut) {
   Sched *s = c->s;
   const Running *r = &c->run;
   LoopBody *was = s->body;
-  c->places.carry = place_own(s, NULL, "carry", sum_of(c)->acc, 0, NULL);
-  var_add(s, c->places.carry, red_identity(s, sum_of(c)));
+  c->places.carry = var_own(s, NULL, "carry", sum_of(c)->acc, 0, NULL, red_identity(s, sum_of(c)));
   if (!c->label) return;
   bool none = r->end_moves ? ex_at_most(s, c->first, r->lo) : ex_at_most(s, r->hi, ex_add(s, c->first, ex_int(s, 1)));
   if (c->here.inside && (cut || !none)) into(s, &if_add(s, c->here.inside)->body);
@@ -569,8 +565,7 @@ static void sums_launch(Scan *c) {
   bool several;
   blocks_open(c, 1, true);
   const Expr *zero = ex_int(s, 0), *one = ex_int(s, 1);
-  c->places.carry = place_own(s, NULL, "acc", sum_of(c)->acc, 0, NULL);
-  var_add(s, c->places.carry, red_identity(s, sum_of(c)));
+  c->places.carry = var_own(s, NULL, "acc", sum_of(c)->acc, 0, NULL, red_identity(s, sum_of(c)));
   LoopBody *thread = s->body;
   const Expr *at = pieces_open(c, &several);
   points_load(c, at);

@@ -143,8 +143,7 @@ bool seek_launch(Sched *s, Launch *l) {
   const Expr *inside = groups % THREADS ? ex_below(s, at, ex_int(s, groups)) : NULL;
   labels_set(l->e, w, p->order, at);
   if (k.w.each > 1) l->e->label[k.w.label] = ex_mul(s, w->index[w->n - 1], each);
-  uint32_t acc = place_own(s, NULL, "acc", sum_of(&k)->acc, 1, &each);
-  var_add(s, acc, red_identity(s, sum_of(&k)));
+  uint32_t acc = var_own(s, NULL, "acc", sum_of(&k)->acc, 1, &each, red_identity(s, sum_of(&k)));
   LoopBody *was = into(s, &for_add(s, piece, zero, ex_int(s, k.points), THREADS, BIND_SEQ)->body), *body = s->body;
   keys_bring(&k, var_read(s, piece), var_read(s, thread));
   barrier_add(s);

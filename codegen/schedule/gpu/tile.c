@@ -303,8 +303,7 @@ static void parts_launch(Tiles *t, const Launch *l, int64_t parts) {
   for (uint32_t k = 0; k < p->n_order; k++) points = ex_mul(s, points, t->st->bound[p->order[k]]);
   uint32_t buffer = place_shared(s, "parts", sum->acc, 2, (const Expr *[]){ex_int(s, parts), points});
   const Expr *part = blocks_open(t, parts), *all = tiles_parts(t), *chunk = ex_div_up(s, all, ex_int(s, parts));
-  uint32_t acc = place_own(s, NULL, "acc", sum->acc, 1, &each);
-  var_add(s, acc, red_identity(s, sum));
+  uint32_t acc = var_own(s, NULL, "acc", sum->acc, 1, &each, red_identity(s, sum));
   const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk)),
              *to = named(s, NULL, "to", ex_min(s, all, ex_add(s, from, chunk)));
   tiles_some(t, acc, from, to);
@@ -335,8 +334,7 @@ bool tile_launch(Sched *s, Launch *l) {
   }
   const Expr *each = ex_int(s, t.shape.rows * t.shape.lanes);
   blocks_open(&t, 1);
-  uint32_t acc = place_own(s, NULL, "acc", l->first->sum->acc, 1, &each);
-  var_add(s, acc, red_identity(s, l->first->sum));
+  uint32_t acc = var_own(s, NULL, "acc", l->first->sum->acc, 1, &each, red_identity(s, l->first->sum));
   tiles_sum(&t, acc);
   results_open(&t);
   launch_finish(s, l, place_read(s, acc, 1, &t.now.at));

@@ -152,9 +152,7 @@ static const Expr *product(Sched *s, const Expr *const *bound, uint32_t from, ui
 
 static uint32_t points_place(Rows *r, Str name, const char *otherwise, DType t) {
   const Expr *each = ex_int(r->s, r->choice.each);
-  uint32_t place = place_own(r->s, name, otherwise, t, 1, &each);
-  var_add(r->s, place, NULL);
-  return place;
+  return var_own(r->s, name, otherwise, t, 1, &each, NULL);
 }
 
 static void read_add(Rows *r, uint32_t number, uint32_t slot, const Expr *read) {

@@ -269,9 +269,7 @@ static uint32_t array_new(Wide *w, uint32_t i) {
   const TaskStage *st = &s->task->stages.at[i];
   const Expr *dim = ex_int(s, w->each);
   if (st->buffer < 0 && s->of_stage[i] == NOWHERE) return NOWHERE;
-  uint32_t array = place_own(s, NULL, "y", st->sum->dtype, 1, &dim);
-  var_add(s, array, NULL);
-  return array;
+  return var_own(s, NULL, "y", st->sum->dtype, 1, &dim, NULL);
 }
 
 void wide_make(Wide *w) {

@@ -89,8 +89,7 @@ static void transposed_fetch(Sched *s, const TaskStage *st, Env *e, Transposed *
     const Expr *const *lo, const Expr *const *count, int64_t square) {
   const Expr *dim[2] = {ex_int(s, square), ex_int(s, square)}, *at[2];
   for (uint32_t k = 0; k < t->n; k++) {
-    t->place[k] = place_own(s, NULL, "square", (DType)t->of[k]->dtype, 2, dim);
-    var_add(s, t->place[k], NULL);
+    t->place[k] = var_own(s, NULL, "square", (DType)t->of[k]->dtype, 2, dim, NULL);
     LoopBody *was = s->body;
     at[0] = side_loop(s, st, e, lanes, lo[0], count[0], rows_bind(count));
     at[1] = side_loop(s, st, e, other, lo[1], count[1], BIND_VECTOR);
@@ -456,8 +455,7 @@ static void square_values(Squares *q, const Expr *row, uint32_t line) {
 /* Before a tile's squares. */
 static void block_new(Squares *q) {
   const Expr *dim[3] = {ex_int(q->s, 2), ex_int(q->s, q->square), ex_int(q->s, q->side[LANES])};
-  q->tile.block = place_own(q->s, NULL, "block", q->p->stage->sum->dtype, 3, dim);
-  var_add(q->s, q->tile.block, NULL);
+  q->tile.block = var_own(q->s, NULL, "block", q->p->stage->sum->dtype, 3, dim, NULL);
 }
 
 /* Streams `count` rows of a half, from the row `from` on. Its squares begin at `lo` along OTHER. */
@@ -505,8 +503,7 @@ static void square_stream(Squares *q, const Expr *row) {
   if (alone) {
     from = place_read(s, q->t.place[0], 2, at);
   } else {
-    uint32_t line = place_own(s, NULL, "line", q->p->stage->sum->dtype, 1, &dim);
-    var_add(s, line, NULL);
+    uint32_t line = var_own(s, NULL, "line", q->p->stage->sum->dtype, 1, &dim, NULL);
     square_values(q, row, line);
     from = place_read(s, line, 1, &at[1]);
   }

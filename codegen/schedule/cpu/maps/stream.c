@@ -181,8 +181,7 @@ static void piece_make(void *env, const Expr *lo, const Expr *count, const Expr 
   uint32_t v = var_new(s, st->label[q->label], "l"), line = NOWHERE;
   const Expr *lane = var_read(s, v), *zero = ex_int(s, 0);
   if (most) {
-    line = place_own(s, NULL, "line", st->sum->dtype, 1, &most);
-    var_add(s, line, NULL);
+    line = var_own(s, NULL, "line", st->sum->dtype, 1, &most, NULL);
   }
   if (!outside) s->outside = s->body;
   s->inner = v;

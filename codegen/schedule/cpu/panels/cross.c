@@ -49,9 +49,7 @@ static uint32_t place_of(Cross *c, const char *name, uint32_t n, const uint32_t 
   Sched *s = c->t->s;
   const Expr *dim[CROSS_LABELS_MOST];
   for (uint32_t k = 0; k < n; k++) dim[k] = ex_int(s, c->slots[label[k]]);
-  uint32_t place = place_own(s, NULL, name, c->t->p->stage->sum->acc, n, dim);
-  var_add(s, place, NULL);
-  return place;
+  return var_own(s, NULL, name, c->t->p->stage->sum->acc, n, dim, NULL);
 }
 
 /* [the small side's other labels.., reduced ones.., the one in tiles] */
@@ -182,8 +180,7 @@ static void tile_reduce(Cross *c, Tile *x) {
   for (int64_t r = 0; r < c->shape.rows; r++)
     for (uint32_t k = 0; k < c->shape.n; k++) {
       const Expr *dim = ex_int(s, c->shape.width[k]);
-      x->acc[r][k] = place_own(s, NULL, "acc", t->p->stage->sum->acc, 1, &dim);
-      var_add(s, x->acc[r][k], none);
+      x->acc[r][k] = var_own(s, NULL, "acc", t->p->stage->sum->acc, 1, &dim, none);
     }
   LoopBody *was = s->body;
   for (uint32_t k = 0; k < t->p->n_red; k++) cross_label_loop(c, t->p->red[k]);

@@ -108,8 +108,7 @@ static void runs_stream(Cross *c, int64_t side, const Expr *lane0, const Expr *f
   LoopBody *was = s->body, *around;
   if (c->run != NOWHERE) run = cross_loop(c, "run", c->slots[c->run], c->points, BIND_SEQ);
   around = s->body;
-  uint32_t lines = place_own(s, NULL, "lines", st->sum->dtype, 2, dim);
-  var_add(s, lines, NULL);
+  uint32_t lines = var_own(s, NULL, "lines", st->sum->dtype, 2, dim, NULL);
   const Expr *point = cross_loop(c, "point", c->points, 1, BIND_SEQ);
   if (c->run != NOWHERE) cross_label_in(c, c->run, ex_add(s, run, point));
   squares_store(c, side, lane0, lines, point);

@@ -118,8 +118,7 @@ void pack_new(Panel *t, Pack *k) {
     k->place = place_shared(s, name, pack_units_type(t, k), n, dim);
     return;
   }
-  k->place = place_own(s, NULL, name, pack_units_type(t, k), n, dim);
-  var_add(s, k->place, NULL);
+  k->place = var_own(s, NULL, name, pack_units_type(t, k), n, dim, NULL);
 }
 
 /* tile: the tile's number; in: its row or lane in the tile, or among all if tiles go over two labels. */

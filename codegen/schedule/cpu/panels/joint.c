@@ -148,9 +148,7 @@ static uint32_t place_of(Joint *j, const char *name, uint32_t n, const int64_t *
   Sched *s = j->t->s;
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, n + 1);
   for (uint32_t k = 0; k < n; k++) dim[k] = ex_int(s, size[k]);
-  uint32_t place = place_own(s, NULL, name, j->t->p->stage->sum->acc, n, dim);
-  var_add(s, place, NULL);
-  return place;
+  return var_own(s, NULL, name, j->t->p->stage->sum->acc, n, dim, NULL);
 }
 
 static const Expr *loop(Joint *j, const char *name, int64_t n, LoopBind bind) {
@@ -297,8 +295,7 @@ static void tile_reduce(Joint *j, Tile *tile) {
   const Expr *dim = ex_int(s, j->wide), *none = red_identity(s, t->p->stage->sum);
   for (int64_t k = 0; k < j->ny; k++)
     for (int64_t i = 0; i < j->nx; i++) {
-      tile->acc[k][i] = place_own(s, NULL, "acc", t->p->stage->sum->acc, 1, &dim);
-      var_add(s, tile->acc[k][i], none);
+      tile->acc[k][i] = var_own(s, NULL, "acc", t->p->stage->sum->acc, 1, &dim, none);
     }
   LoopBody *was = s->body;
   for (uint32_t k = 0; k < t->p->n_red; k++)

@@ -371,8 +371,7 @@ static void line_stream(Panel *t, uint32_t axes, int64_t n) {
   LoopBody *was = s->body;
   loops_kept(t, axes, false, &row);
   LoopBody *around = s->body;
-  uint32_t line = place_own(s, NULL, "line", st->sum->dtype, 1, &count);
-  var_add(s, line, NULL);
+  uint32_t line = var_own(s, NULL, "line", st->sum->dtype, 1, &count, NULL);
   loops_kept(t, axes, true, &row);
   pack_lanes(t, st->bound[t->v.tile], &l);
   t->e->label[t->v.tile] = l;

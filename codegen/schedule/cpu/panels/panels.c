@@ -69,16 +69,14 @@ void pack_odd_new(Panel *t) {
   Sched *s = t->s;
   DType acc = t->p->stage->sum->acc;
   const Expr *lanes = ex_int(s, t->v.unit);
-  t->test.odd = place_own(s, NULL, "odd", DT_BOOL, 0, NULL);
-  var_add(s, t->test.odd, expr_bool(s->x, false));
+  t->test.odd = var_own(s, NULL, "odd", DT_BOOL, 0, NULL, expr_bool(s->x, false));
   bool along = false;
   for (uint32_t k = 0; k < t->n_pack; k++) {
     if ((DType)t->pack[k].of->dtype != acc) return;
     along |= t->pack[k].lanes && !t->pack[k].across;
   }
   if ((acc != DT_F32 && acc != DT_F64) || t->v.flat != NO_LABEL || !along) return;
-  t->test.sums = place_own(s, NULL, "odds", acc, 1, &lanes);
-  var_add(s, t->test.sums, expr_real(s->x, acc, 0));
+  t->test.sums = var_own(s, NULL, "odds", acc, 1, &lanes, expr_real(s->x, acc, 0));
 }
 
 const Expr *pack_odd_read(Panel *t) {

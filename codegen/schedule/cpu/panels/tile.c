@@ -193,8 +193,7 @@ static void accs_new(Panel *t, uint32_t *acc, const Expr *value) {
   Sched *s = t->s;
   const Expr *dim = ex_int(s, t->v.unit);
   for (int64_t r = 0; r < t->u.unit; r++) {
-    acc[r] = place_own(s, NULL, "acc", (DType)(value ? value->dtype : t->p->stage->sum->acc), 1, &dim);
-    var_add(s, acc[r], value);
+    acc[r] = var_own(s, NULL, "acc", (DType)(value ? value->dtype : t->p->stage->sum->acc), 1, &dim, value);
   }
 }
 

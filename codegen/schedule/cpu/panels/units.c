@@ -92,8 +92,7 @@ static void ones_new(Panel *t, int64_t n) {
   Units *u = &t->units;
   DType acc = t->p->stage->sum->acc;
   const Expr *dim = ex_int(s, n), *one = expr_real(s->x, acc, 1);
-  u->ones = place_own(s, NULL, "ones", acc, 1, &dim);
-  var_add(s, u->ones, u->copies ? one : expr_op1(s->x, OP_HIDDEN, one));
+  u->ones = var_own(s, NULL, "ones", acc, 1, &dim, u->copies ? one : expr_op1(s->x, OP_HIDDEN, one));
   if (u->copies) lanes_add(s, u->ones, OP_HIDDEN);
 }
 
@@ -127,8 +126,7 @@ void pack_units_copy(Panel *t, int64_t from, int64_t to) {
   const Expr *dim = ex_int(s, u->vector);
   for (int64_t r = from; r < to; r++) {
     const Expr *l;
-    u->own[r] = place_own(s, NULL, "one", t->p->stage->sum->acc, 1, &dim);
-    var_add(s, u->own[r], NULL);
+    u->own[r] = var_own(s, NULL, "one", t->p->stage->sum->acc, 1, &dim, NULL);
     LoopBody *was = pack_lanes(t, dim, &l);
     store_add(s, u->own[r], 1, &l, place_read(s, u->ones, 1, &l));
     into(s, was);

@@ -166,8 +166,7 @@ static void lanes_make(Apart *a, const Expr *from, const Expr *lanes) {
   LoopBody *was = s->body;
   uint32_t array[CALLS_MOST];
   for (uint32_t k = 0; k < a->n; k++) {
-    array[k] = place_own(s, NULL, "f", (DType)a->call[k]->dtype, 1, &lanes);
-    var_add(s, array[k], NULL);
+    array[k] = var_own(s, NULL, "f", (DType)a->call[k]->dtype, 1, &lanes, NULL);
   }
   Put p = lanes_open(a, from, lanes, NULL);
   for (uint32_t k = 0; k < a->n; k++) store_add(s, array[k], 1, &p.lane, put(&p, a->arg[k]));

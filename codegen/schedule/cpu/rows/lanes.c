@@ -88,9 +88,7 @@ static void lane_store(Sched *s, uint32_t place, const Expr *l, const Expr *valu
 
 static uint32_t lanes_new(Sched *s, const char *name, DType t, int64_t width, const Expr *value) {
   const Expr *dim = ex_int(s, width);
-  uint32_t place = place_own(s, NULL, name, t, 1, &dim);
-  var_add(s, place, value);
-  return place;
+  return var_own(s, NULL, name, t, 1, &dim, value);
 }
 
 /* Opens a loop over lanes. Returns the lane's number. */
@@ -480,8 +478,7 @@ static void reductions(Sweep *w) {
     SweepPart *q = &w->part[i];
     q->blocked = cut < w->n_loop && sum_of(q)->reducer == RED_SUM && dtype_is_float(sum_of(q)->acc);
     if (!q->blocked) continue;
-    q->tot = place_own(s, NULL, "tot", sum_of(q)->acc, 0, NULL);
-    var_add(s, q->tot, lane_identity(s, sum_of(q)));
+    q->tot = var_own(s, NULL, "tot", sum_of(q)->acc, 0, NULL, lane_identity(s, sum_of(q)));
   }
   accs_open(w, false);
   block = loops_open(w, cut, step, &lo, &hi);
@@ -523,8 +520,7 @@ static void maps_make(void *env, const Expr *lo, const Expr *count, const Expr *
   for (uint32_t i = 0; i < w->n && most; i++) {
     SweepPart *q = &w->part[i];
     if (!q->when) continue;
-    q->line = place_own(s, NULL, "line", sum_of(q)->dtype, 1, &most);
-    var_add(s, q->line, NULL);
+    q->line = var_own(s, NULL, "line", sum_of(q)->dtype, 1, &most, NULL);
   }
   maps_row(w, lo, count, most);
   w->label[w->loop[w->n_loop - 1]] = lo;

@@ -122,8 +122,7 @@ static void point_set(Dot *d, const Cells *c, int64_t i, int64_t j) {
 static void cells_new(Dot *d, Cells *c, const char *name, uint32_t rank) {
   const Expr *dim = ex_int(d->s, d->width);
   for (int64_t k = 0; k < c->rows[0] * c->rows[1]; k++) {
-    c->at[k] = place_own(d->s, NULL, name, d->p->stage->sum->acc, rank, &dim);
-    var_add(d->s, c->at[k], red_identity(d->s, d->p->stage->sum));
+    c->at[k] = var_own(d->s, NULL, name, d->p->stage->sum->acc, rank, &dim, red_identity(d->s, d->p->stage->sum));
   }
 }
 

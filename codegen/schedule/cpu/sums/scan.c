@@ -71,9 +71,7 @@ static uint32_t cells_new(Scan *c, const char *name) {
   Sched *s = c->s;
   const EinSum *sum = c->p->stage->sum;
   const Expr *dim = c->v == NO_LABEL ? NULL : ex_int(s, c->lanes);
-  uint32_t place = place_own(s, NULL, name, sum->acc, dim ? 1 : 0, &dim);
-  var_add(s, place, red_identity(s, sum));
-  return place;
+  return var_own(s, NULL, name, sum->acc, dim ? 1 : 0, &dim, red_identity(s, sum));
 }
 
 static const Expr *cell(Scan *c, uint32_t place, const Expr *l) { return place_read(c->s, place, l ? 1 : 0, &l); }
@@ -359,8 +357,7 @@ static void run_steps(Run *r) {
     if (n->kind != EX_INT || n->i % dim->i) end = named(s, NULL, "end", ex_min(s, r->to, end));
   }
   if (fill) {
-    r->fill = place_own(s, NULL, "points", c->p->stage->sum->acc, 1, &dim);
-    var_add(s, r->fill, NULL);
+    r->fill = var_own(s, NULL, "points", c->p->stage->sum->acc, 1, &dim, NULL);
     run_lanes(r, block, end, true);
   }
   run_span(r, block, end, block);

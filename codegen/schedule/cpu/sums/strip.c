@@ -122,8 +122,7 @@ static void strip_step(Strip *x, uint32_t label, const Expr *at, int64_t deep) {
 static uint32_t strip_new(Strip *x, const char *name, DType dtype, const Expr *identity) {
   Sched *s = x->t->s;
   const Expr *dim = ex_int(s, x->t->lanes), *l;
-  uint32_t place = place_own(s, NULL, name, dtype, 1, &dim);
-  var_add(s, place, NULL);
+  uint32_t place = var_own(s, NULL, name, dtype, 1, &dim, NULL);
   LoopBody *was = tile_lanes_open(x->t, x->count, &l);
   store_add(s, place, 1, &l, identity);
   into(s, was);

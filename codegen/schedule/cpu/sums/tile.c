@@ -153,8 +153,7 @@ static Cells cells_new(Tile *t, const char *name) {
   for (uint32_t k = 0; k < t->cut.n; k++) {
     const Expr *dim = ex_int(s, t->cut.width[k]);
     for (int64_t r = 0; r < t->rows; r++) {
-      c.at[k][r] = place_own(s, NULL, name, t->p->stage->sum->acc, 1, &dim);
-      var_add(s, c.at[k][r], red_identity(s, t->p->stage->sum));
+      c.at[k][r] = var_own(s, NULL, name, t->p->stage->sum->acc, 1, &dim, red_identity(s, t->p->stage->sum));
     }
   }
   return c;

@@ -68,10 +68,9 @@ const Expr *points_spread(Sched *s, const StagePlan *p, Env *e, int64_t each) {
     how_add(s, st, "a thread for %lld neighbours along %s, %lld a block", (long long)each,
         how_label(st, p->order[p->n_order - 1]), (long long)threads->i);
   else how_add(s, st, "a thread for each point, %lld a block", (long long)threads->i);
-  uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
-  into(s, &for_add(s, block, ex_int(s, 0), ex_div_up(s, all, threads), 1, BIND_GRID)->body);
-  into(s, &for_add(s, thread, ex_int(s, 0), threads, 1, BIND_BLOCK)->body);
-  const Expr *point = named(s, NULL, "point", ex_add(s, ex_mul(s, var_read(s, block), threads), var_read(s, thread)));
+  const Expr *block = for_open(s, NULL, "block", ex_int(s, 0), ex_div_up(s, all, threads), 1, BIND_GRID);
+  const Expr *thread = for_open(s, NULL, "thread", ex_int(s, 0), threads, 1, BIND_BLOCK);
+  const Expr *point = named(s, NULL, "point", ex_add(s, ex_mul(s, block, threads), thread));
   if (all->kind != EX_INT || all->i % threads->i) into(s, &if_add(s, expr_op2(s->x, OP_LT, point, all))->body);
   labels_set(e, w, p->order, point);
   if (each > 1) e->label[p->order[p->n_order - 1]] = ex_mul(s, w->index[p->n_order - 1], ex_int(s, each));

@@ -192,12 +192,10 @@ bool rows_launch(Sched *s, Launch *l) {
       how_label(l->first, p->red[p->n_red - 1]));
   Walk *w = points_walk(s, p);
   const Expr *all = walk_points(s, w), *zero = ex_int(s, 0);
-  uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
-  into(s, &for_add(s, block, zero, all, 1, BIND_GRID)->body);
+  const Expr *block = for_open(s, NULL, "block", zero, all, 1, BIND_GRID);
   RowsShared shared = rows_shared(s, sum, threads);
-  into(s, &for_add(s, thread, zero, ex_int(s, threads), 1, BIND_BLOCK)->body);
-  const Expr *t = var_read(s, thread);
-  labels_set(l->e, w, p->order, var_read(s, block));
+  const Expr *t = for_open(s, NULL, "thread", zero, ex_int(s, threads), 1, BIND_BLOCK);
+  labels_set(l->e, w, p->order, block);
   RowsAt own = rows_part(s, l, t, threads, NULL), result = rows_together(s, sum, shared, &own, t, threads);
   into(s, &if_add(s, expr_op2(s->x, OP_EQ, t, zero))->body);
   launch_finish(s, l, rows_result(s, &result));

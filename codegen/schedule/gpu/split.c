@@ -104,12 +104,10 @@ static RowsAt part_at(Split *t, const Expr *point, const Expr *part) {
 static const Expr *blocks_open(Split *t, int64_t blocks, int64_t threads, RowsShared *shared, const Expr **x) {
   Sched *s = t->s;
   const Expr *zero = ex_int(s, 0);
-  uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
-  into(s, &for_add(s, block, zero, ex_int(s, blocks), 1, BIND_GRID)->body);
+  const Expr *block = for_open(s, NULL, "block", zero, ex_int(s, blocks), 1, BIND_GRID);
   *shared = rows_shared(s, t->l->first->sum, threads);
-  into(s, &for_add(s, thread, zero, ex_int(s, threads), 1, BIND_BLOCK)->body);
-  *x = var_read(s, thread);
-  return var_read(s, block);
+  *x = for_open(s, NULL, "thread", zero, ex_int(s, threads), 1, BIND_BLOCK);
+  return block;
 }
 
 /* One block for each part of each point. */
@@ -153,11 +151,10 @@ static void parts_across(Split *t) {
   int64_t each = t->w.each, groups = t->points / each;
   const Expr *zero = ex_int(s, 0), *all = ex_int(s, groups * t->parts), *threads = ex_int(s, MOST),
              *chunk = ex_int(s, t->chunk), *n = ex_int(s, groups);
-  uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
   if (each > 1) w->extent[w->n - 1] = expr_divide(s->x, w->extent[w->n - 1], ex_int(s, each));
-  into(s, &for_add(s, block, zero, ex_div_up(s, all, threads), 1, BIND_GRID)->body);
-  into(s, &for_add(s, thread, zero, threads, 1, BIND_BLOCK)->body);
-  const Expr *at = named(s, NULL, "at", ex_add(s, ex_mul(s, var_read(s, block), threads), var_read(s, thread)));
+  const Expr *block = for_open(s, NULL, "block", zero, ex_div_up(s, all, threads), 1, BIND_GRID);
+  const Expr *thread = for_open(s, NULL, "thread", zero, threads, 1, BIND_BLOCK);
+  const Expr *at = named(s, NULL, "at", ex_add(s, ex_mul(s, block, threads), thread));
   if (all->i % MOST) into(s, &if_add(s, expr_op2(s->x, OP_LT, at, all))->body);
   const Expr *point = named(s, NULL, "point", expr_op2(s->x, OP_MOD, at, n)),
              *part = named(s, NULL, "number", expr_op2(s->x, OP_IDIV, at, n));

@@ -214,13 +214,12 @@ static void blocks_open(Rows *r, const Expr *rows) {
   const Expr *zero = ex_int(s, 0), *threads = ex_int(s, r->choice.threads), *row;
   for (uint32_t k = 0; k < r->n_outer; k++) walk_add(s, w, first->label[k], first->bound[k]);
   if (r->choice.rows > 1) rows = ex_int(s, rows->i / r->choice.rows);
-  uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
-  into(s, &for_add(s, block, zero, rows, 1, BIND_GRID)->body);
+  const Expr *block = for_open(s, NULL, "block", zero, rows, 1, BIND_GRID);
   for (uint32_t i = r->from; i < r->to; i++)
     if (is_sum(&s->task->stages.at[i]))
       r->part[i] = place_block(s, "part", s->task->stages.at[i].sum->acc, r->choice.threads * r->choice.rows);
-  into(s, &for_add(s, thread, zero, threads, 1, BIND_BLOCK)->body);
-  r->thread = var_read(s, thread), r->base = zero, row = var_read(s, block);
+  const Expr *thread = for_open(s, NULL, "thread", zero, threads, 1, BIND_BLOCK);
+  r->thread = thread, r->base = zero, row = block;
   if (r->choice.rows > 1) {
     uint32_t y = var_new(s, NULL, "row");
     LoopStmt *loop = for_add(s, y, zero, ex_int(s, r->choice.rows), 1, BIND_BLOCK);

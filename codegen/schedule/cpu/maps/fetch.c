@@ -65,10 +65,8 @@ static int64_t tile_bytes(const FetchRows *f, uint32_t access, DType t) {
 }
 
 static void loop_open(Sched *s, const FetchRows *f, Env *e, uint32_t label, int64_t step) {
-  uint32_t v = var_new(s, f->p->stage->label[label], "r");
   const Expr *lo = f->lo ? f->lo : ex_int(s, 0), *hi = f->lo ? f->hi : f->p->stage->bound[label];
-  into(s, &for_add(s, v, lo, hi, step, BIND_SEQ)->body);
-  e->label[label] = var_read(s, v);
+  e->label[label] = for_open(s, f->p->stage->label[label], "r", lo, hi, step, BIND_SEQ);
 }
 
 /* Prefetches the tile that is `ahead` tiles further on, line by line. */

@@ -129,10 +129,10 @@ static const Expr *rows_open(Regroup *r, Env *e) {
   Sched *s = r->s;
   const Expr *row = ex_int(s, 0);
   for (uint32_t k = 0; k < r->g.n_row; k++) {
-    uint32_t l = r->g.row[k], v = var_new(s, e->stage->label[l], "row");
-    into(s, &for_add(s, v, ex_int(s, 0), e->stage->bound[l], 1, BIND_SEQ)->body);
-    e->label[l] = var_read(s, v);
-    row = ex_add(s, ex_mul(s, row, e->stage->bound[l]), var_read(s, v));
+    uint32_t l = r->g.row[k];
+    const Expr *v = for_open(s, e->stage->label[l], "row", ex_int(s, 0), e->stage->bound[l], 1, BIND_SEQ);
+    e->label[l] = v;
+    row = ex_add(s, ex_mul(s, row, e->stage->bound[l]), v);
   }
   return row;
 }

@@ -267,9 +267,8 @@ static void group_open(Panel *t, Blocks *b) {
   grouped_at(s, t->e);
   if (s->grouped->reduced) return;
   blocks_add(t, b, (uint32_t)t->u.tile, t->u.unit * t->u.units);
-  uint32_t last = b->w.n - 1, v = var_new(s, NULL, "block");
-  into(s, &for_add(s, v, ex_int(s, 0), b->w.extent[last], 1, BIND_SEQ)->body);
-  b->w.index[last] = var_read(s, v);
+  uint32_t last = b->w.n - 1;
+  b->w.index[last] = for_open(s, NULL, "block", ex_int(s, 0), b->w.extent[last], 1, BIND_SEQ);
 }
 
 static void blocks_walk(Panel *t, bool threads) {

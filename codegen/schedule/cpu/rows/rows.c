@@ -526,9 +526,8 @@ static bool is_made(const Rows *r, uint32_t k, uint32_t level) {
  * change. */
 static void together_open(Rows *r, uint32_t level) {
   Sched *s = r->s;
-  uint32_t last = s->outer - 1, v = var_new(s, s->task->stages.at[0].label[last], "row");
-  into(s, &for_add(s, v, r->from, r->to, 1, BIND_SEQ)->body);
-  r->label[last] = var_read(s, v);
+  uint32_t last = s->outer - 1;
+  r->label[last] = for_open(s, s->task->stages.at[0].label[last], "row", r->from, r->to, 1, BIND_SEQ);
   s->rows.row = ex_sub(s, r->label[last], r->from);
   for (uint32_t k = 0; k < r->n; k++) {
     if (!is_made(r, k, level) || !is_wanted(r, k, level)) continue;

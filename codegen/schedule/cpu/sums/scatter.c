@@ -345,10 +345,9 @@ static const Expr *whose(Scatter *c, const Expr *const *at) {
 static void outputs_open(Scatter *c, const Expr **at, LoopBind innermost) {
   Sched *s = c->s;
   for (uint32_t k = 0; k < c->n; k++) {
-    uint32_t v = var_new(s, c->p->stage->label[c->b[k]], "b");
     LoopBind bind = k + 1 < c->n ? BIND_SEQ : innermost;
-    into(s, &for_add(s, v, ex_int(s, 0), c->p->stage->bound[c->b[k]], 1, bind)->body);
-    at[k] = c->e->label[c->b[k]] = var_read(s, v);
+    const Expr *v = for_open(s, c->p->stage->label[c->b[k]], "b", ex_int(s, 0), c->p->stage->bound[c->b[k]], 1, bind);
+    at[k] = c->e->label[c->b[k]] = v;
   }
 }
 

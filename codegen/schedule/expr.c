@@ -197,6 +197,13 @@ static const Expr *leaf_of(void *env, Exprs *x, const Expr *leaf) {
 
 const Expr *ex_of(Env *e, const Expr *of) { return expr_map(e->s->x, of, leaf_of, e); }
 
+bool ex_reads_kept(const TaskStage *st, const Expr *e) {
+  if (e->kind == EX_READ && st->slot[e->i].kept) return true;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k]->has & HAS_READ && ex_reads_kept(st, e->arg[k])) return true;
+  return false;
+}
+
 const Expr **ex_store_at(Env *e, const TaskStage *st) {
   const Expr **at = NEW_ARRAY(e->s->arena, const Expr *, st->n_at + 1);
   for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(e, st->at[k]);

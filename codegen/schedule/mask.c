@@ -36,13 +36,6 @@ static TaskSlot *slots_of(Sched *s, EinSum *sum, TaskSlot *slot) {
   return made;
 }
 
-static bool reads_kept(const TaskStage *st, const Expr *e) {
-  if (e->kind == EX_READ && st->slot[e->i].kept) return true;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (reads_kept(st, e->arg[k])) return true;
-  return false;
-}
-
 /* Whether an identity can replace a point. */
 static bool has_identity(Reducer r) {
   return r != RED_NONE && r != RED_ARGMAX && r != RED_ARGMIN && r != RED_MONOID && r != RED_LSE;
@@ -125,7 +118,7 @@ static Masked masked_find(Masks *m, const TaskStage *st, uint32_t rows) {
   bool both = hard && ex_has_label(hard, rows) && ex_has_label(hard, sum->n_out);
   if (!hard) return made;
   /* Tested at each point of each result: how many are less than this one, say. */
-  if (reads_kept(st, hard) || !is_shared(m, sum, hard)) {
+  if (ex_reads_kept(st, hard) || !is_shared(m, sum, hard)) {
     if (both && !is_walk(s, st) && !is_pinned(m, st, &e)) made.hard = hard, made.range = range;
     return made;
   }
@@ -197,7 +190,7 @@ static bool asked_by(Masks *m, Masked *to, uint32_t i, uint32_t j, const Expr **
     if (!st->slot[a].kept || st->slot[a].index != i) continue;
     const Expr *is = cond && read[a] ? over_read(m, sum, cond, read[a]) : NULL;
     if (is) is = by_slots_of(m, &to[j], to, i, is);
-    if (!is || (*where && *where != is) || (sum->where && reads_kept(st, sum->where))) return false;
+    if (!is || (*where && *where != is) || (sum->where && ex_reads_kept(st, sum->where))) return false;
     *where = is;
   }
   return true;

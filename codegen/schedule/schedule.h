@@ -179,6 +179,7 @@ typedef struct Env {         /* what a stage's labels and reads become */
   const Expr *held;          /*   for which this holds; NULL: all of them */
   const Expr **packed;       /* replacements for reads of slots after the stage's own */
 } Env;
+bool ex_reads_kept(const TaskStage *st, const Expr *e); /* something that its own kernel keeps */
 const Expr *ex_of(Env *e, const Expr *of);
 const Expr **ex_store_at(Env *e, const TaskStage *st); /* the index at which st stores the point */
 const Expr *ex_slot(Env *e, const Expr *leaf); /* a read of a slot, whose indices are already the kernel's */

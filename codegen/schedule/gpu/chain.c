@@ -24,13 +24,6 @@ bool chain_is_over(const Chain *c, uint32_t i, uint32_t sweep) {
 
 /* ---- kinds of stages ------------------------------------------------------------------------------------- */
 
-static bool reads_kept(const TaskStage *st, const Expr *e) {
-  if (e->kind == EX_READ && st->slot[e->i].kept) return true;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (e->arg[k]->has & HAS_READ && reads_kept(st, e->arg[k])) return true;
-  return false;
-}
-
 /* Whether the read of a kept value is at the reader's own point: at its outer labels, and then at `label`. */
 static bool is_own(const Chain *c, const Expr *read, uint32_t label) {
   for (uint32_t k = 0; k < read->n; k++)
@@ -90,7 +83,7 @@ static bool result_fits(Chain *c, const TaskStage *st, const bool *kind) {
   if (c->result && st->bound[c->n_outer] != c->result->bound[c->n_outer]) return false;
   if (sum->reducer != RED_NONE) {
     if (kind[LINK_RESULT] || sum->n_red != 1 || red_is_arg(sum) || sum->domain ||
-        (sum->where && reads_kept(st, sum->where)))
+        (sum->where && ex_reads_kept(st, sum->where)))
       return false;
     if (st->bound[sum->n_out] != c->along->bound[c->n_outer]) return false;
   } else if (kind[LINK_PIECE]) {

@@ -255,13 +255,6 @@ static void reversed_find(Copies *c, const EinRegion *r) {
   }
 }
 
-static void reads_count(Copies *c, const EinRegion *r) {
-  vec_each_of(const EinNode, n, r->nodes) {
-    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) c->n_read[n->input[k]->id]++;
-    if (n->kind == EIN_REPEAT) reads_count(c, n->body);
-  }
-}
-
 /* The reduction at the points at which n reads it. */
 static EinNode *reversed_made(Copies *c, EinRegion *r, const EinNode *n, const EinNode *of) {
   uint32_t out = n->rank, all = out + of->sum->n_red;
@@ -317,10 +310,9 @@ static EinGraph *copies(Arena *a, const EinGraph *g, PassNotes *notes, bool view
       .shown = nodes_shown(a, g), .given = nodes_given(a, g), .views = views,
       .first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1),
       .window = NEW_ARRAY(a, bool, g->n_nodes + 1), .last = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1)};
-  c.n_read = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
+  c.n_read = nodes_used(a, g);
   c.reversed = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1);
   c.made_reversed = NEW_ARRAY(a, bool, g->n_nodes + 1);
-  reads_count(&c, g->top);
   if (views) reversed_find(&c, g->top);
   lists_find(&c, g->top);
   lists_stay(&c, g->top);

@@ -172,15 +172,6 @@ static void cases(Branching *x, Tighten *t, Network *n, double bound, uint32_t d
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static bool **everything(Arena *a, const Network *n) {
-  bool **left = NEW_ARRAY(a, bool *, n->variables.len + 1);
-  for (uint32_t v = 0; v < n->variables.len; v++) {
-    left[v] = NEW_ARRAY(a, bool, n->variables.at[v].n);
-    for (uint32_t j = 0; j < n->variables.at[v].n; j++) left[v][j] = true;
-  }
-  return left;
-}
-
 /* Returns the target if no choice is below, or the least choice that was met; if cases are left open, their bound. */
 static double try_target(Branching *x, Arena *a, const Tighten *root, Network *n, double bound, double target) {
   x->target = target;
@@ -207,7 +198,7 @@ static bool is_rough(double first, double bound, double least, double enough) {
 double network_branch(Network *n, double budget, double enough, double *done) {
   Arena *a = arena_new();
   Branching x = {.budget = FAST * budget, .gain = NEW_ARRAY(a, Gain, n->variables.len + 1), .target = enough};
-  Tighten *root = tighten_new(n, a, everything(a, n));
+  Tighten *root = tighten_new(n, a, values_all(a, n));
   x.deep = splits_most(n);
   double first = settle(&x, root, n, PASSES_FIRST, SLOW_FIRST), all = x.budget;
   double bound = first, share = FIRST, least = enough, last = 0;

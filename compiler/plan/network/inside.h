@@ -79,7 +79,8 @@ void factor_pull(const Factor *f, uint32_t side, const double *other, double *ou
 
 /* ---- network_tighten.c: of a network before any elimination -------------------------------------------- */
 typedef struct Tighten Tighten;
-/* left: [x][v], the values that remain. */
+bool **values_all(Arena *a, const Network *n); /* [x][v]: each value remains */
+/* left: the values that remain. */
 Tighten *tighten_new(Network *n, Arena *a, bool **left);
 #define NETWORK_SHRINK 0.5    /* if this share of the values or less remains, they get a network of their own */
 /* Continues where it stopped. Removes values that are in no choice below `enough` and in none with a smaller sum than

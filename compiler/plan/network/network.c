@@ -364,12 +364,7 @@ static double values_left(const Solving *x) {
 }
 
 static void all_left(Solving *x) {
-  uint32_t len = x->n->variables.len;
-  x->left = NEW_ARRAY(x->n->arena, bool *, len + 1);
-  for (uint32_t v = 0; v < len; v++) {
-    x->left[v] = NEW_ARRAY(x->n->arena, bool, x->n->variables.at[v].n);
-    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++) x->left[v][i] = true;
-  }
+  x->left = values_all(x->n->arena, x->n);
   x->values = values_left(x);
 }
 

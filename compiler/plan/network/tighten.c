@@ -141,6 +141,15 @@ static void pass(Tighten *t, bool back) {
   for (uint32_t x = 0; x < len; x++) t->value[x] = t->choice[x];
 }
 
+bool **values_all(Arena *a, const Network *n) {
+  bool **left = NEW_ARRAY(a, bool *, n->variables.len + 1);
+  for (uint32_t v = 0; v < n->variables.len; v++) {
+    left[v] = NEW_ARRAY(a, bool, n->variables.at[v].n);
+    for (uint32_t j = 0; j < n->variables.at[v].n; j++) left[v][j] = true;
+  }
+  return left;
+}
+
 Tighten *tighten_new(Network *n, Arena *work, bool **left) {
   uint32_t most = 1, len = n->variables.len;
   Tighten *t = NEW(work, Tighten);
@@ -198,12 +207,7 @@ Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to) {
 
 /* Finds the shares of a ring of one period, which takes little work. */
 static Tighten *ring_tighten(Arena *a, Network *m, double budget, double enough) {
-  bool **all = NEW_ARRAY(a, bool *, m->variables.len + 1);
-  for (uint32_t x = 0; x < m->variables.len; x++) {
-    all[x] = NEW_ARRAY(a, bool, m->variables.at[x].n);
-    for (uint32_t v = 0; v < m->variables.at[x].n; v++) all[x][v] = true;
-  }
-  Tighten *t = tighten_new(m, a, all);
+  Tighten *t = tighten_new(m, a, values_all(a, m));
   for (uint32_t k = 0; k < PASSES_RING && m->work < budget; k++) {
     double before = t->taken;
     for (uint32_t i = 0; i < m->variables.len; i++) {

@@ -26,13 +26,6 @@ typedef struct Added {
   bool few;                  /* on one site */
 } Added;
 
-static void reads_count(Added *c, const EinRegion *r) {
-  vec_each_of(const EinNode, n, r->nodes) {
-    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) c->n_read[n->input[k]->id]++;
-    if (n->kind == EIN_REPEAT) reads_count(c, n->body);
-  }
-}
-
 static bool is_plain(const EinNode *n) {
   const EinSum *s = n->sum;
   bool plain = n->kind == EIN_VERTEX && !s->by && !s->where && !s->domain && n->rank == s->n_out;
@@ -144,8 +137,7 @@ static EinNode *add_up(void *env, Rebuild *b, EinRegion *r, const EinNode *y) {
 static EinGraph *added(Arena *a, const EinGraph *g, PassNotes *notes, bool few) {
   static const RebuildRules rules = {.vertex = add_up};
   Added c = {.b = {.arena = a, .pass = "added", .notes = notes}, .shown = nodes_shown(a, g), .few = few};
-  c.n_read = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
-  reads_count(&c, g->top);
+  c.n_read = nodes_used(a, g);
   return rebuild(&c.b, a, g, &rules, &c);
 }
 

@@ -26,10 +26,8 @@ static EinNode *tensor_vertex(EinGraph *g, DType t, uint32_t rank, const Expr **
 static const Expr **whole_of(Session *s, const TaskGraph *t, const TaskBuffer *b) {
   if (!t->mesh.n) return b->dim;
   int64_t *extent = NEW_ARRAY(s->arena, int64_t, b->rank + 1);
-  const Expr **out = NEW_ARRAY(s->arena, const Expr *, b->rank + 1);
   task_whole(t, b, extent);
-  for (uint32_t k = 0; k < b->rank; k++) out[k] = expr_int(t->exprs, DT_I64, extent[k]);
-  return out;
+  return exprs_ints(s->arena, t->exprs, b->rank, extent);
 }
 
 static EinGraph *graph_of_tasks(Session *s, const TaskGraph *t) {
@@ -52,21 +50,17 @@ static EinGraph *graph_of_tasks(Session *s, const TaskGraph *t) {
   return g;
 }
 
-static const Expr **numbers(Session *s, uint32_t n, const int64_t *x) {
-  const Expr **out = NEW_ARRAY(s->arena, const Expr *, n + 1);
-  for (uint32_t k = 0; k < n; k++) out[k] = expr_int(s->exprs, DT_I64, x[k]);
-  return out;
-}
-
 static EinGraph *graph_of_relations(Session *s, const Algebra *p) {
   EinGraph *g = graph_new(s->arena, s->strings, s->exprs);
   vec_each_of(const AlgNode, x, p->inputs) {
     int64_t *extent = NEW_ARRAY(s->arena, int64_t, x->type.rank + 1);
     rel_extents(s->arena, &x->type, extent);
-    graph_input(g, x->name, x->type.dtype, x->type.rank, numbers(s, x->type.rank, extent), false)->place = x->place;
+    const Expr **dim = exprs_ints(s->arena, s->exprs, x->type.rank, extent);
+    graph_input(g, x->name, x->type.dtype, x->type.rank, dim, false)->place = x->place;
   }
   vec_each(const AlgOutput, x, p->outputs) {
-    EinNode *n = tensor_vertex(g, x->node->type.dtype, x->rank, numbers(s, x->rank, x->extent), NULL, x->node->place);
+    const Expr **dim = exprs_ints(s->arena, s->exprs, x->rank, x->extent);
+    EinNode *n = tensor_vertex(g, x->node->type.dtype, x->rank, dim, NULL, x->node->place);
     vec_push(s->arena, g->outputs, ((EinOutput){x->name, n}));
   }
   return g;

@@ -445,6 +445,12 @@ const Expr **exprs_labels(Arena *a, Exprs *p, uint32_t n) {
   return label;
 }
 
+const Expr **exprs_ints(Arena *a, Exprs *p, uint32_t n, const int64_t *of) {
+  const Expr **number = NEW_ARRAY(a, const Expr *, n + 1);
+  for (uint32_t k = 0; k < n; k++) number[k] = expr_int(p, DT_I64, of[k]);
+  return number;
+}
+
 bool exprs_are_labels(uint32_t n, const Expr *const *e) {
   for (uint32_t k = 0; k < n; k++)
     if (e[k]->kind != EX_LABEL || e[k]->i != k) return false;

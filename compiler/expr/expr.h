@@ -238,6 +238,7 @@ void expr_labels(const Expr *e, uint32_t n, bool *used);
 bool expr_has_label(const Expr *e, int64_t label);
 bool exprs_same(uint32_t n, const Expr *const *a, const Expr *const *b);
 const Expr **exprs_labels(Arena *a, Exprs *p, uint32_t n); /* label 0, label 1, .., with room for one more */
+const Expr **exprs_ints(Arena *a, Exprs *p, uint32_t n, const int64_t *of);
 bool exprs_are_labels(uint32_t n, const Expr *const *e); /* they are label 0, label 1, .. in this order */
 bool expr_is_short(const Expr *e, int32_t *room); /* is written in at most *room symbols, from which it takes its own */
 /* How an i64 depends on the label. Returns true, and the change per step, if that is a constant. */

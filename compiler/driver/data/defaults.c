@@ -141,12 +141,6 @@ static EinNode *vertex_block(EinGraph *g, const EinNode *n, const Expr *const *l
   return made;
 }
 
-static const Expr **numbers(EinGraph *g, uint32_t n, const int64_t *value) {
-  const Expr **all = NEW_ARRAY(g->arena, const Expr *, n + 1);
-  for (uint32_t k = 0; k < n; k++) all[k] = expr_int(g->exprs, DT_I64, value[k]);
-  return all;
-}
-
 /* Reads the inputs that the graph uses, which have not been read yet. */
 static Leave inputs_read(Session *s, const Job *j, Eval *e) {
   const EinGraph *g = e->graph;
@@ -252,7 +246,8 @@ static Leave rows_by_eval(
   Eval made = *e;
   EvalStatus status;
   const EinNode *n = g->outputs.at[0].node;
-  g->outputs.at[0].node = vertex_block(g, n, numbers(g, n->rank, low), numbers(g, n->rank, extent));
+  const Expr **from = exprs_ints(g->arena, g->exprs, n->rank, low);
+  g->outputs.at[0].node = vertex_block(g, n, from, exprs_ints(g->arena, g->exprs, n->rank, extent));
   made.arena = work;
   made.graph = without_rest(work, g);
   Leave l = inputs_read(s, j, &made);

@@ -192,4 +192,15 @@ if ! ls /usr/local/cuda/lib64/libcublas.so.1[123] >/dev/null 2>&1 && ! python3 -
   LD_LIBRARY_PATH=$work/alone want 0 ./prog A=ones B=ones V=ones -o C=c_alone.npy
   cmp -s c_on.npy c_alone.npy || wrong 'a program has other answers on a machine without cuBLAS'
 fi
+
+# Not for integers, whatever their factor.
+cat >negated.ein <<'END'
+dim N = 64, M = 64, K = 64
+input A[i:N,k:K], B[k:K,j:M] : i8
+output Y[i,j] = sum[k] A[i,k] * -B[k,j]
+END
+cuda 0 run negated.ein A=randint:lo=-9:hi=9:seed=1 B=randint:lo=-9:hi=9:seed=2 -o Y=y_cuda.npy
+none
+want 0 "$EIN" run negated.ein A=randint:lo=-9:hi=9:seed=1 B=randint:lo=-9:hi=9:seed=2 -o Y=y_eval.npy
+cmp -s y_cuda.npy y_eval.npy || wrong 'a product of integers has another answer'
 finish

@@ -53,7 +53,8 @@ static bool is_sum_of_two(Library *b) {
   const TaskStage *st = b->l->first;
   const EinSum *sum = st->sum;
   Env e = {.s = b->s, .stage = st};
-  if (sum->reducer != RED_SUM || sum->where || sum->domain || b->plan.n_red != 1) return false;
+  if (sum->reducer != RED_SUM || !dtype_is_float(sum->acc)) return false;
+  if (sum->where || sum->domain || b->plan.n_red != 1) return false;
   if (b->plan.n_label < PRODUCT_LEAST || b->plan.n_label > PRODUCT_LOOPS) return false;
   return launch_is_one_sum(b->s, b->l) && loop_factors(sum->body, sum->acc, b->read, &b->scale) &&
       ex_is_safe(&e, sum->body);

@@ -186,7 +186,7 @@ static EinNode *divided(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Remainders *c = env;
   if (!pairs_find(c, n)) return rebuild_copy(b, r, n);
   Made made = {.n = 0};
-  int64_t at[PAIRS_MOST];
+  int64_t at[PAIRS_MOST] = {0};
   EinSum s = {.n_out = n->rank, .acc = n->sum->dtype, .dtype = n->sum->dtype};
   s.body = parts_chosen(c, r, &made, 0, at);
   s.n_slot = made.n;

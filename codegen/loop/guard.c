@@ -399,6 +399,8 @@ enum { LIMIT_DEPTH = 8 };
 /* An upper or lower limit of e whose value is steady; NULL: unknown. */
 static const Expr *limit_of(const Guard *g, const Expr *e, bool most, int depth) {
   if (is_steady(g, e)) return e;
+  if (is_op(e, OP_WITHIN) && !most) return number(g, 0);
+  if (is_op(e, OP_WITHIN)) return is_steady(g, e->arg[1]) ? expr_op2(g->x, OP_SUB, e->arg[1], number(g, 1)) : NULL;
   if (!depth || (!is_op(e, OP_MIN) && !is_op(e, OP_MAX))) return NULL;
   const Expr *a = limit_of(g, e->arg[0], most, depth - 1), *b = limit_of(g, e->arg[1], most, depth - 1);
   if (is_op(e, OP_MIN) == most && (!a || !b)) return a ? a : b; /* one suffices */

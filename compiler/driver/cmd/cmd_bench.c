@@ -224,6 +224,18 @@ static void old_differs(const Bench *b, Buf *out, Json *list) {
   }
 }
 
+/* The sizes for which it was not compiled. */
+static void open_text(const Bench *b, Buf *out) {
+  const Dims *dims = &b->j->loops->tasks->dims;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < dims->len; i++) {
+    int64_t v;
+    if (dims->at[i].known || !job_dim(b->j, dims->at[i].name, &v)) continue;
+    buf_printf(out, "%s%s = %lld", n++ ? ", " : "  open       ", dims->at[i].name->s, (long long)v);
+  }
+  if (n) buf_printf(out, "   compiled for any size%s\n", n > 1 ? "s" : "");
+}
+
 static void say_text(const Bench *b, Buf *out) {
   buf_printf(out, "%s: %s", b->j->path, compiler_words(out->arena, &b->c));
   if (b->threads) buf_printf(out, ", %d thread%s", b->threads, b->threads == 1 ? "" : "s");
@@ -238,6 +250,7 @@ static void say_text(const Bench *b, Buf *out) {
   if (b->flops > 0)
     buf_printf(out, "  flops      %.4g   %.4g GFLOP/s\n", b->flops, b->flops / b->median * 1e-9);
   buf_printf(out, "  workspace  %zu bytes\n", b->lib.model->workspace(b->lib.ctx));
+  open_text(b, out);
   text_line(out, "compiling", b->lowered);
   buf_str(out, " by ein, ");
   if (b->lib.made.old) buf_str(out, "and C that was compiled before");

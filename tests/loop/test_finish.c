@@ -118,6 +118,24 @@ static const Row rows[] = {
         "        Y[(j_2 + l_2)] = exp(a_2[])\n      }\n    }\n    for j_3 < 512 from whole_2 step 64 {\n"
         "      for l_3 < 64 vector {\n        let a_3 = (-inf:f32 - 2.0:f32)\n"
         "        Y[(j_3 + l_3)] = exp((-inf:f32 - 2.0:f32))\n      }\n    }\n  }\n"},
+    {"what is low is kept where what it reads is stored before its use", finish_blocks,
+        "  register a : f32 []\n  loops i j l\n  for i < $N {\n    for j < 512 step 64 {\n"
+        "      for l < 64 vector {\n"
+        "        let a = (select(((j + l) <= t[i]), X[i, (j + l)], -inf:f32) + Y[(j + l)])\n"
+        "        Y[(j + l)] = 2.0:f32\n        Y[(j + l)] = exp(a[])\n      }\n    }\n  }\n",
+        "  register a : f32 []\n  register bound : i64 [] written\n  register a_2 : f32 []\n"
+        "  register a_3 : f32 []\n  loops i j l whole whole_2 j_2 l_2 j_3 l_3\n  for i < $N {\n"
+        "    let bound = min(max((min(max(t[i], -1), 577) + 1), 0), 575)\n"
+        "    index whole = ((bound[] // 64) * 64)\n    index whole_2 = (((bound[] + 63) // 64) * 64)\n"
+        "    for j < min(512, whole) step 64 {\n      for l < 64 vector {\n"
+        "        let a = (X[i, (j + l)] + Y[(j + l)])\n        Y[(j + l)] = 2.0:f32\n"
+        "        Y[(j + l)] = exp(a[])\n      }\n    }\n"
+        "    for j_2 < min(512, whole_2) from whole step 64 {\n      for l_2 < 64 vector {\n"
+        "        let a_2 = (select(((j_2 + l_2) <= t[i]), X[i, (j_2 + l_2)], -inf:f32) + Y[(j_2 + l_2)])\n"
+        "        Y[(j_2 + l_2)] = 2.0:f32\n        Y[(j_2 + l_2)] = exp(a_2[])\n      }\n    }\n"
+        "    for j_3 < 512 from whole_2 step 64 {\n      for l_3 < 64 vector {\n"
+        "        let a_3 = (-inf:f32 + Y[(j_3 + l_3)])\n        Y[(j_3 + l_3)] = 2.0:f32\n"
+        "        Y[(j_3 + l_3)] = exp(a_3[])\n      }\n    }\n  }\n"},
     {"a band: below and behind it nothing is read", finish_blocks,
         "  register a : bool []\n  loops i j l\n  for i < $N {\n    for j < $N step 16 {\n"
         "      for l < 16 short {\n        let a = ((i <= ((j + l) + 20)) and ((j + l) < (i + 20)))\n"

@@ -76,13 +76,6 @@ static bool is_fixed(const void *env, const Expr *e) {
   return true;
 }
 
-static bool reads_memory(const Expr *e) {
-  if (e->kind == EX_READ && e->n) return true;
-  for (uint32_t k = 0; k < e->n && e->has & HAS_READ; k++)
-    if (reads_memory(e->arg[k])) return true;
-  return false;
-}
-
 typedef struct Without { const Blocks *b; bool lanes; } Without;
 
 static const Expr *leaf_without(void *env, Exprs *x, const Expr *leaf) {
@@ -195,30 +188,47 @@ static Ends ends_of(Blocks *b, LoopBody *to, const End *end) {
   return (Ends){first, block_of(b, to, at, true)};
 }
 
-/* Replaces names of numbers, and of what is too low to have an exponential. */
-typedef struct Named { Blocks *b; const Expr **is; } Named; /* by place; NULL: neither */
-
-static const Expr *leaf_named(void *env, Exprs *x, const Expr *leaf) {
-  const Named *n = env;
-  (void)x;
-  return leaf->kind == EX_READ && !leaf->n && n->is[leaf->i] ? n->is[leaf->i] : leaf;
+static void changes_note(const LoopBody *body, bool *changed) {
+  for (uint32_t i = 0; i < body->len; i++) {
+    const LoopStmt *s = body->at[i];
+    if (s->kind == LOOP_STORE || s->kind == LOOP_LANES_OF) changed[s->place] = true;
+    changes_note(&s->body, changed);
+  }
 }
 
-static const Expr *with_named(void *env, const Expr *e) {
-  Named *n = env;
-  Map nothing = map_new(n->b->arena);
-  return with_known(&(Known){n->b->x, &nothing}, expr_map(n->b->x, e, leaf_named, n));
+/* Whether e is the same wherever the loop's body computes it. */
+static bool is_unchanged(const Blocks *b, const bool *changed, const Expr *e) {
+  if (e->kind == EX_READ) {
+    const LoopPlace *p = &b->k->places.at[e->i];
+    if (p->space == SPACE_BUFFER ? b->written[p->buffer] : changed[e->i]) return false;
+  }
+  for (uint32_t k = 0; k < e->n && e->has & HAS_READ; k++)
+    if (!is_unchanged(b, changed, e->arg[k])) return false;
+  return true;
 }
 
-static bool named_find(Named *n, const LoopBody *body) {
+/* Finds names of numbers, and of what is too low to have an exponential. */
+static bool named_find(const Blocks *b, const LoopBody *body, const bool *changed, const Expr **is) {
   bool any = false;
   for (uint32_t i = 0; i < body->len; i++) {
     const LoopStmt *s = body->at[i];
-    bool known = s->kind == LOOP_LET && (s->value->kind == EX_INT || is_lowest(s->value) || s->value->kind == EX_REAL);
-    if (known) n->is[s->place] = s->value;
-    any |= known | named_find(n, &s->body);
+    bool number = s->kind == LOOP_LET && (s->value->kind == EX_INT || s->value->kind == EX_REAL);
+    bool low = s->kind == LOOP_LET && is_lowest(s->value) && is_unchanged(b, changed, s->value);
+    if (number || low) is[s->place] = s->value;
+    any |= number | low | named_find(b, &s->body, changed, is);
   }
   return any;
+}
+
+/* Replaces these names, and folds what follows. */
+static void names_replace(Blocks *b, LoopStmt *s) {
+  bool *changed = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
+  Named n = {b->x, NEW_ARRAY(b->arena, const Expr *, b->k->places.len + 1)};
+  Map nothing = map_new(b->arena);
+  changes_note(&s->body, changed);
+  if (!named_find(b, &s->body, changed, n.is)) return;
+  loop_exprs(&s->body, with_named, &n);
+  loop_exprs(&s->body, with_known, &(Known){b->x, &nothing});
 }
 
 /* Notes what is used, from the last statement to the first; a name that nobody uses uses nothing. */
@@ -244,9 +254,8 @@ static void fetches_drop(Blocks *b, LoopStmt *s) {
 
 static void range_put(Blocks *b, LoopBody *to, const Expr *lo, const Expr *hi, const Map *is, bool own) {
   LoopStmt *s = loop_copy(&b->copy, b->loop, own, with_known, &(Known){b->x, is});
-  Named n = {b, NEW_ARRAY(b->arena, const Expr *, b->k->places.len + 1)};
   s->lo = lo, s->hi = hi;
-  if (named_find(&n, &s->body)) loop_exprs(&s->body, with_named, &n);
+  names_replace(b, s);
   fetches_drop(b, s);
   vec_push(b->p->arena, *to, s);
 }

@@ -129,13 +129,6 @@ static void condition_take(Border *b, const Expr *e) {
   b->fixed = !b->fixed || b->fixed == c.fixed ? c.fixed : expr_and(b->x, b->fixed, c.fixed);
 }
 
-static bool reads_memory(const Expr *e) {
-  if (e->kind == EX_READ && e->n) return true;
-  for (uint32_t k = 0; k < e->n && e->has & HAS_READ; k++)
-    if (reads_memory(e->arg[k])) return true;
-  return false;
-}
-
 /* Whether the loop wraps around n several times, so that one lap is no interior. */
 static bool is_lap(const Border *b, int64_t n) {
   const Expr *lo = b->loop->lo, *hi = b->loop->hi;
@@ -212,23 +205,10 @@ static bool is_innermost(const LoopStmt *s) {
 
 /* ---- named conditions and indices ------------------------------------------------------------------------- */
 
-typedef struct Named { Border *b; const Expr **is; } Named; /* by place; NULL: no such name */
-
-static const Expr *leaf_named(void *env, Exprs *x, const Expr *leaf) {
-  const Named *n = env;
-  (void)x;
-  return leaf->kind == EX_READ && !leaf->n && n->is[leaf->i] ? n->is[leaf->i] : leaf;
-}
-
-static const Expr *unnamed(void *env, const Expr *e) {
-  Named *n = env;
-  return expr_map(n->b->x, e, leaf_named, n);
-}
-
 /* Substitutes named conditions and indices into each value that uses them, which shows what they are and that they are
  * in range. */
 static void names_drop(Border *b, LoopStmt *s) {
-  Named n = {b, NEW_ARRAY(b->arena, const Expr *, b->k->places.len + 1)};
+  Named n = {b->x, NEW_ARRAY(b->arena, const Expr *, b->k->places.len + 1)};
   LoopBody left = {0};
   bool any = false;
   for (uint32_t i = 0; i < s->body.len; i++) {
@@ -240,7 +220,7 @@ static void names_drop(Border *b, LoopStmt *s) {
   }
   if (!any) return;
   s->body = left;
-  loop_exprs(&s->body, unnamed, &n);
+  loop_exprs(&s->body, with_named, &n);
 }
 
 static bool loop_look(Border *b, LoopStmt *s) {

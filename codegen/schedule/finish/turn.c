@@ -80,3 +80,20 @@ static const Expr *op_known(void *env, Exprs *x, const Expr *e) {
 }
 
 const Expr *with_known(void *known, const Expr *e) { return expr_map_ops(((Known *)known)->x, e, op_known, known); }
+
+/* ---- names ------------------------------------------------------------------------------------------------- */
+
+static const Expr *leaf_named(void *env, Exprs *x, const Expr *leaf) {
+  const Named *n = env;
+  (void)x;
+  return leaf->kind == EX_READ && !leaf->n && n->is[leaf->i] ? n->is[leaf->i] : leaf;
+}
+
+const Expr *with_named(void *named, const Expr *e) { return expr_map(((Named *)named)->x, e, leaf_named, named); }
+
+bool reads_memory(const Expr *e) {
+  if (e->kind == EX_READ && e->n) return true;
+  for (uint32_t k = 0; k < e->n && e->has & HAS_READ; k++)
+    if (reads_memory(e->arg[k])) return true;
+  return false;
+}

@@ -26,6 +26,10 @@ bool turn_find(const Along *a, const Expr *e, bool truth, Turn *t);
 /* Substitutes comparisons or conditions whose values are known, and folds what follows: a LoopExpr. */
 typedef struct Known { Exprs *x; const Map *is; } Known; /* by expression: its value */
 const Expr *with_known(void *known, const Expr *e);
+/* Substitutes registers by their values: a LoopExpr. */
+typedef struct Named { Exprs *x; const Expr **is; } Named; /* by place; NULL: stays */
+const Expr *with_named(void *named, const Expr *e);
+bool reads_memory(const Expr *e); /* an element of a buffer or an array */
 /* Whether e is -infinity, less or more something: -infinity or NaN. */
 bool is_lowest(const Expr *e);
 
